@@ -971,10 +971,7 @@ def only_seen_reports() -> ArgumentError:
 def simulate_reports(
     channel: Channel, people: IntArray, rng: np.random.Generator, together: int = _PEOPLE
 ) -> FloatArray:
-    """Simulated report frequencies (m,) of people[x] people with value x, report by report.
-
-    Shapes: people (K,).
-    """
+    """Simulated report frequencies (m,) of people (K,) with each value, report by report."""
     n, ends = int(people.sum()), np.cumsum(people)
     total = np.zeros(channel.shape[0], dtype=np.int64)
     for start in range(0, n, together):
@@ -987,10 +984,7 @@ def simulate_reports(
 def polarized(
     second_moments: Callable[[FloatArray], FloatArray], weights: FloatArray, theta: FloatArray
 ) -> FloatArray:
-    """E[g_x g_z] for each pair of K sums of weights of rows, from E[(g_x + g_z)^2].
-
-    Shapes: weights (K, m), theta (K,) -> (K, K).
-    """
+    """E[g_x g_z] (K, K) for pairs of sums of weights (K, m) of rows, from E[(g_x + g_z)^2]."""
     single = second_moments(weights) @ theta
     second = np.diag(single)
     for x in range(len(weights) - 1):

@@ -47,9 +47,7 @@ def block_starts(size: int, lead: int, block: int) -> IntArray:
 
 
 def power_of_block(size: int, base: int, most: int) -> int:
-    """The least power j with blocks of base^j at most about ``most``; one less if these are too
-    few.
-    """
+    """The least power j with blocks of base^j at most about ``most``; or one less, if too few."""
     j = 0
     while size // base**j > most:
         j += 1
@@ -119,10 +117,7 @@ def bordered(
     factor: float,
     level: float,
 ) -> tuple[BorderedChannel, FloatArray]:
-    """The channel on cells and the frequencies of its rows.
-
-    Shapes: channel (m, K), w (m,), starts (C,).
-    """
+    """The channel on cells that begin at ``starts`` (C,), and the frequencies of its rows."""
     sizes = np.diff(starts, append=channel.shape[1])
     # The blocks are the cells of the largest size, and the last of them stands before the end.
     blocks = np.zeros(len(starts), dtype=bool)
@@ -568,9 +563,7 @@ def _last(q: int) -> int:
 
 @lru_cache(maxsize=2)
 def _lines(q: int, largest: int) -> dict[int, IntArray]:
-    """By t = 2..largest - 1: the places (m, q//2 + 1) of l v, l = 0..q//2, for points v of
-    PG(t-1, q).
-    """
+    """By t = 2..largest - 1: the places (m, q//2 + 1) of l v, l = 0..q//2, v of PG(t-1, q)."""
     # The places are in a transform with one axis for each digit of x; x meets v backwards. The
     # first digit of v that is not 0 is 1, so l v has at most q//2 on the last axis.
     lines = {}

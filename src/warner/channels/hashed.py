@@ -458,9 +458,7 @@ class WindowChannel(SupportInverse, Channel):
 
 
 class WindowRows(SupportRows):
-    """The windows ``index`` (m,) that were observed; products are sums over windows where
-    cheaper.
-    """
+    """The windows ``index`` (m,) that were observed; sums over windows where they are cheaper."""
 
     draws_reports = False
 
@@ -584,10 +582,7 @@ def _places(hashes: FieldHash, size: int) -> IntArray:
 
 
 def _window_sums(values: FloatArray, length: int, out: FloatArray) -> None:
-    """Sums of ``values`` (alphas, p) over windows around the circle, and over one place more.
-
-    Here L is ``length``.
-    """
+    """Sums of ``values`` (alphas, p) over windows around the circle, and over one place more."""
     p = values.shape[1]
     sums = np.zeros((len(values), p + 1))
     np.cumsum(values, axis=1, out=sums[:, 1:])
@@ -601,10 +596,7 @@ def _window_sums(values: FloatArray, length: int, out: FloatArray) -> None:
 
 
 def _windows_around(weights: FloatArray, length: int) -> FloatArray:
-    """The sum of the weights of the windows that hold each place, the adjoint of the sums.
-
-    Here L is ``length``.
-    """
+    """The sum of the weights of the windows, L = ``length``, that hold each place: the adjoint."""
     p = weights.shape[2]
     # Place j is in the windows of length L that start at j - L + 1, .., j.
     sums = np.empty((len(weights), 1, p))

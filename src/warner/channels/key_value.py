@@ -267,10 +267,7 @@ class TiedChannel(Channel):
     def _with_dummies(
         self, people: IntArray, sent: list[IntArray], rng: np.random.Generator
     ) -> FloatArray:
-        """Report frequencies (m,) of people with each key, and of all others about that key.
-
-        Shapes: people (d,).
-        """
+        """Report frequencies (m,) of people (d,) with each key, and of others about that key."""
         n = int(people.sum())
         counts = np.stack([rng.multinomial(n - p, _probabilities(self.other)) for p in people])
         for row, values, p in zip(counts, sent, people, strict=True):

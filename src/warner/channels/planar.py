@@ -221,10 +221,7 @@ class PlacedChannel(_Transformed):
 
 
 class ObservedPlaces(LikelihoodOperator):
-    """The rows of a :class:`PlacedChannel` at the cells that were reported; other rows are 0.
-
-    Shapes: places (K,), observed (U,), increasing.
-    """
+    """The rows of a :class:`PlacedChannel` at the reported cells, increasing; other rows are 0."""
 
     # Reported cells lie around the values. Up to the distance with the least work, products are a
     # convolution by transforms; cells further out and at the border have their rows as a matrix.
@@ -318,10 +315,7 @@ def _least_work(
     values: int,
     grid: tuple[int, int],
 ) -> int:
-    """The distance up to which cells are reached by transforms; -1 where a matrix is less work.
-
-    Shapes: beyond (U,).
-    """
+    """The distance up to which cells are reached by transforms; -1 where a matrix is less work."""
     heights = [last - first + 1 for first, last in ends]
     best, least = -1, float(beyond.size) * values
     for reach in np.unique(beyond[beyond < max(grid)]):

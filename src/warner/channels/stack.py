@@ -227,9 +227,7 @@ class StackedRows(Stacked):
 
     @cached_property
     def _mixture(self) -> FloatArray:
-        """(G, K): the weight of each group's inversion, by inverse variance at the uniform
-        theta.
-        """
+        """(G, K): each group's weight in the inversion, by inverse variance at uniform theta."""
         # The weights depend on no report, so the mixture of unbiased estimates is unbiased; equal
         # weights too [P1 eq 13], with more variance.
         size = self.shape[1]

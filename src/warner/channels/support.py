@@ -39,10 +39,7 @@ _WORK = 5e10  # multiplications up to which the information is computed
 
 
 def support_information(law: SupportLaw, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The Fisher information of one report whose bits say which values it supports.
-
-    Shapes: q = law, theta (K,) -> (K, K).
-    """
+    """The Fisher information (K, K) at theta (K,) of one report whose bits support values."""
     # Under x, bit x is 1 with p_x = q_x + gap_x, bit j with q_j; bits are independent, or a fixed
     # number d is 1. Relative to a law P0 that depends on no value a report's row has the entries
     #     a_x = h_x where bit x is 1, else l_x;   h = p / q,   l = (1 - p) / (1 - q)
@@ -164,10 +161,7 @@ def normalized(shares: FloatArray) -> FloatArray:
 def support_moments(
     theta: FloatArray, q: FloatArray, gap: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """``inverse_moments`` of L[x] = (b_x - q_x) / gap_x, b_x = 1 where a report supports x.
-
-    They are linear in the probabilities of b_x = 1, because b_x^2 = b_x.
-    """
+    """``inverse_moments`` of L[x] = (b_x - q_x) / gap_x, linear in Pr(b_x = 1), as b_x^2 = b_x."""
     t = theta.T
     total = (
         support_probabilities(theta, q, gap).T * (1 - 2 * q) + q**2 * t.sum(axis=-1, keepdims=True)
@@ -176,10 +170,7 @@ def support_moments(
 
 
 def two_level_pairs(all_rows: FloatArray, one: FloatArray, both: FloatArray) -> FloatArray:
-    """``pair_products`` of columns that are a common vector, except in the value's own rows.
-
-    Shapes: all_rows (B,), one (U, B), both (U, B).
-    """
+    """``pair_products`` of columns that are a common vector, except in the value's own rows."""
     # With rows a_y + b_y [y belongs to x]: a_y^2 everywhere, a_y b_y more in the rows of x and of
     # z, and b_y^2 more where x = z.
     left, right, number = numbered_pairs(len(one))
@@ -491,10 +482,7 @@ class SupportChannel(SupportInverse, CompositeChannel):
         return squares + self._cross_moments(columns, members)
 
     def _cross_moments(self, columns: FloatArray, members: slice) -> FloatArray:
-        """E[g_v (h - g_v)] (V, B) of a block: 0 for independent bits, else by pairs of bits.
-
-        One of two different bits is not the person's value.
-        """
+        """E[g_v (h - g_v)] (V, B) of a block: 0 for independent bits, else by pairs of bits."""
         shares, pairs = columns[members], self.support_law().pairs
         if pairs is None:
             return np.zeros(shares.shape)
@@ -552,9 +540,7 @@ def _is_constant_within(levels: FloatArray, starts: IntArray) -> bool:
 
 
 def _sample_others(people: IntArray, count: int, rng: np.random.Generator) -> IntArray:
-    """How often each value is chosen, if people[x] people each choose a set of ``count`` values
-    but x.
-    """
+    """How often each value is chosen, if people[x] people each choose ``count`` values but x."""
     # Sets are drawn one by one where that is little work, else by :func:`_noise_of_others`.
     size, n = people.size, int(people.sum())
     m = size - 1
@@ -976,10 +962,7 @@ class SupportRows(SupportInverse, NearlyConstantRows):
     def _mixed_moments(
         self, w: FloatArray, members: slice, columns: FloatArray, squares: FloatArray
     ) -> FloatArray:
-        """The cross moments of the observed reports, which serve every distribution.
-
-        The bits of other values hardly depend on the distribution.
-        """
+        """The cross moments of the observed reports, which serve every distribution."""
         inverse_gap = np.zeros(self.shape[1])
         inverse_gap[members] = 1 / self.gap[members]
         bits = self._counted_bits()

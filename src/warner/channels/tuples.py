@@ -347,10 +347,7 @@ def whole_table(
 def marked_table(
     channels: Sequence[Channel], people: IntArray, rng: np.random.Generator
 ) -> FloatArray:
-    """:func:`whole_table` where some reports count in several rows.
-
-    It draws person by person, because the rows of one report belong together.
-    """
+    """:func:`whole_table`, person by person, where some reports count in several rows."""
     n, shape = int(people.sum()), [c.shape[0] for c in channels]
     if n * prod(shape) > _LARGEST_WORK:
         rule = "would take too long here, because bits of several questions are counted together"
@@ -461,10 +458,7 @@ class RepeatedRows(LikelihoodOperator):
             yield rows, np.exp(logs - largest[:, None])
 
     def _log_blocks(self) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
-        """The rows in blocks: a slice, the logarithms of the entries, and the largest of each row.
-
-        The largest is 0 where all entries of a row are 0.
-        """
+        """The rows in blocks: a slice, the logarithms of entries, and each row's largest, or 0."""
         step = max(1, _MULTIPLIED // self.shape[1])
         for start in range(0, self.shape[0], step):
             rows = slice(start, min(start + step, self.shape[0]))
@@ -631,10 +625,7 @@ class RepeatedRows(LikelihoodOperator):
 
 
 class ParallelChannel(Stacked, CompositeChannel):
-    """Several reports of each person, one below the other.
-
-    A person's reports count in the rows of all parts. The parts are independent given the value.
-    """
+    """Several reports of each person, one below the other, independent given the value."""
 
     channels: tuple[Channel, ...]
 

@@ -137,10 +137,7 @@ def invited_ids(digest: str, codes: Sequence[str]) -> np.ndarray:
 
 
 def invitations_body(digest: str, ids: np.ndarray) -> bytes:
-    """The body of a request that invites people: a mark, the digest of the study, the ids.
-
-    Shapes: ids (n, 16).
-    """
+    """The body of a request that invites people: a mark, the digest of the study, ids (n, 16)."""
     return _INVITING + bytes.fromhex(digest) + ids.tobytes()
 
 

@@ -449,10 +449,7 @@ class Collector:
         return [tuple(json.loads(fact)) for name, fact in facts if name.startswith(_RECORD)]
 
     def invite(self, ids: np.ndarray) -> None:
-        """Take submissions with these ids in a study for which people are invited.
-
-        Shapes: ids (n, 16).
-        """
+        """Take submissions with these ids (n, 16) in a study for which people are invited."""
         if ids.ndim != 2 or ids.shape[1] != ID_BYTES or ids.dtype != np.uint8:
             rule = f"must be an array of uint8 with a row of {ID_BYTES} bytes for each invitation"
             raise ArgumentError("ids", rule, f"{ids.dtype} {ids.shape}")

@@ -216,10 +216,7 @@ class Remote:
         return bool(self._sent("/spent", head, "spent")["spent"])
 
     def invite(self, digest: str, ids: np.ndarray) -> int:
-        """Invite people by the ids that their codes make, until all are kept, each once.
-
-        Shapes: ids (n, 16).
-        """
+        """Invite people by ids (n, 16) that their codes make, until all are kept, each once."""
         invited = 0
         for start in range(0, len(ids), MOST_INVITED):
             body = invitations_body(digest, ids[start : start + MOST_INVITED])

@@ -145,10 +145,7 @@ class Store(ABC, Generic[_Connection]):
         return int(self._named(self._run, query)[0][0])
 
     def has(self, table: str, ids: np.ndarray) -> np.ndarray:
-        """Which ids are in a table.
-
-        Shapes: ids (n, 16) -> (n,).
-        """
+        """Which ids (n, 16) are in a table, (n,)."""
         if not len(ids):
             return np.zeros(0, dtype=bool)
         places = _places(ids)
@@ -191,10 +188,7 @@ class Store(ABC, Generic[_Connection]):
         raise refused
 
     def claim(self, table: str, ids: np.ndarray) -> np.ndarray:
-        """Add ids to a table; which of them are new. Of equal ones the first is.
-
-        Shapes: ids (n, 16) -> (n,).
-        """
+        """Add ids (n, 16) to a table; which of them are new, (n,): of equal ones the first is."""
         if not len(ids):
             return np.zeros(0, dtype=bool)
         places = _places(ids)
@@ -359,10 +353,7 @@ class Store(ABC, Generic[_Connection]):
 
 
 def _places(ids: np.ndarray) -> dict[bytes, int]:
-    """{id: the first row in which it stands}.
-
-    Shapes: ids (n, 16).
-    """
+    """{id: the first row of ids (n, 16) in which it stands}."""
     content = ids.tobytes()
     places: dict[bytes, int] = {}
     for start in range(0, len(content), ID_BYTES):

@@ -263,18 +263,12 @@ class TokenChecker:
         return cls(study.digest, keys_of(study))
 
     def ids(self, tokens: np.ndarray) -> np.ndarray:
-        """The ids of the reports that come with tokens.
-
-        Shapes: tokens (n, 288) -> (n, 16).
-        """
+        """The ids (n, 16) of the reports that come with tokens (n, 288)."""
         ids = b"".join(token_id(self.digest, token.tobytes()) for token in tokens)
         return np.frombuffer(ids, np.uint8).reshape(-1, ID_BYTES)
 
     def first_wrong(self, tokens: np.ndarray, blocks: np.ndarray | None) -> int | None:
-        """The first token that was not signed for its block, None where all were.
-
-        Shapes: tokens (n, 288), blocks (n,).
-        """
+        """The first of tokens (n, 288) not signed for its block (n,), None where all were."""
         message = message_of(self.digest)
         for i, row in enumerate(tokens):
             token = row.tobytes()

@@ -226,10 +226,7 @@ _ERROR = 1e-6  # probability that the sampled lower bound is above the true epsi
 def sampled_bound(
     mechanism: Mechanism, samples: int, draw: Callable[[np.ndarray], np.ndarray] | None = None
 ) -> float:
-    """A lower bound on epsilon from reports of the first and the last value.
-
-    Shapes: draw (n,).
-    """
+    """A lower bound on epsilon from n reports of the first and of the last value."""
     if draw is None:
 
         def draw(index: np.ndarray) -> np.ndarray:
@@ -364,10 +361,7 @@ def enumerated(
     sensitive: np.ndarray | None = None,
     protected: np.ndarray | None = None,
 ) -> tuple[Fraction, str | None]:
-    """The worst likelihood ratio of serialised reports; both conditions of ULDP [P2 def 2].
-
-    Shapes: probabilities (m, K), sensitive (K,), protected (m,).
-    """
+    """The worst likelihood ratio of reports (m, K); both conditions of ULDP [P2 def 2]."""
     shares, total = common_denominator(probabilities)
     # Reports with equal bytes are one report to a reader, so their probabilities add.
     rows, safe, problem = _merged(records, shares, protected, total)
@@ -388,10 +382,7 @@ def measure(
     guarantee: Guarantee,
     distances: np.ndarray | None,
 ) -> tuple[float, str | None]:
-    """Epsilon per unit of distance, or delta, of serialised reports.
-
-    Shapes: probabilities (m, K), distances (K, K).
-    """
+    """Epsilon per unit of distance (K, K), or delta, of reports with probabilities (m, K)."""
     shares, total = common_denominator(probabilities)
     masses, _, problem = _merged(records, shares, None, total)
     if problem is not None:
@@ -406,10 +397,7 @@ def measure(
 def _merged(
     records: list[bytes], shares: np.ndarray, protected: np.ndarray | None, total: int
 ) -> tuple[np.ndarray, np.ndarray, str | None]:
-    """Shares of the different records, which of them are protected, and an error.
-
-    Shares are integers over ``total``.
-    """
+    """Shares over ``total`` of the different records, which of them are protected, and an error."""
     row_of = {record: i for i, record in enumerate(dict.fromkeys(records))}
     rows = np.zeros((len(row_of), shares.shape[1]), dtype=object)
     safe = np.ones(len(row_of), dtype=bool)

@@ -195,10 +195,7 @@ def widths(drawn: DrawnWidths, title: str) -> Any:
 
 
 def _told_apart(drawn: DrawnWidths) -> dict[str, dict[int, float]]:
-    """{name: {people: points}} of the lines that are drawn.
-
-    Lines that would lie on each other are one line, which has all their names.
-    """
+    """{name: {people: points}} of lines; equal lines are one line, which has all their names."""
     lines: dict[str, dict[int, float]] = {}
     for row in drawn.rows:
         name = row["line"].replace("epsilon", "\N{GREEK SMALL LETTER EPSILON}")

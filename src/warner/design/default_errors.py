@@ -63,10 +63,7 @@ def measured(domain: Domain) -> Domain:
 
 
 def distance_of_values(p: np.ndarray, q: np.ndarray, domain: Domain) -> float:
-    """Wasserstein-1 distance in the unit of the values, added over the coordinates.
-
-    Shapes: p, q (K,).
-    """
+    """Wasserstein-1 distance of p, q (K,) in the unit of the values, added over the coordinates."""
     total, points = 0.0, domain.points
     if domain.nonresponse is not None:
         p, q = within(p, slice(0, -1)), within(q, slice(0, -1))
@@ -114,10 +111,7 @@ def made_shares(domain: Domain) -> np.ndarray:
 
 
 def with_silent(shares: np.ndarray, domain: Domain) -> np.ndarray:
-    """Made shares of numbers on a domain in which nonresponse may be a value: of one in ten people.
-
-    Shapes: shares (K,).
-    """
+    """Made shares (K,) of numbers, with one silent person in ten where nonresponse is a value."""
     if measured(domain) is domain:
         return shares
     return np.append((1 - _SILENT) * shares / shares.sum(), _SILENT)
@@ -235,10 +229,7 @@ def simulated_losses(
 def simulated_error(
     domain: Domain, mechanism: Mechanism | None, theta: np.ndarray, n: int, runs: int
 ) -> tuple[float, float]:
-    """The mean of :func:`simulated_losses`, and its standard error.
-
-    Shapes: theta (K,).
-    """
+    """The mean of :func:`simulated_losses` at theta (K,), and its standard error."""
     return mean_of(simulated_losses(domain, mechanism, theta, n, range(runs))[0])
 
 

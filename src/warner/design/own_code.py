@@ -27,10 +27,7 @@ def version_here() -> str:
 
 
 def code_of(cls: type[Any]) -> str:
-    """The code of a class from outside the package, and of its author's modules that it imports.
-
-    "" of a class of the package.
-    """
+    """The code of a class and its author's modules that it imports; "" of a class of warner."""
     if is_of_package(cls):
         return ""
     try:

@@ -216,10 +216,7 @@ def _theta(domain: Domain, share: float) -> list[float] | None:
 
 
 def table_of_designs(planned: Sequence[PlannedDesign]) -> Table:
-    """Designs beside each other, the fewest people for the wanted width first.
-
-    Where chances were searched for, the least epsilon is first.
-    """
+    """Designs, the fewest people for the width first, or the least epsilon of found chances."""
     first = planned[0]
     rows = [each.row() for each in planned]
     widths = {"width": first.ranking.n} | {f"width_{n}": n for n in first.sizes}

@@ -771,10 +771,7 @@ def judged_mechanisms(
     judge: Callable[[str, Mechanism], Judgement],
     refusals: tuple[type[WarnerError], ...],
 ) -> tuple[list[Judgement], dict[str, str]]:
-    """Judgements of the mechanisms that can be made, and {name: reason} of the others.
-
-    Of mechanisms whose reports say the same the first is judged.
-    """
+    """Judgements of mechanisms, those alike judged once, and {name: reason} of the others."""
     judgements: list[Judgement] = []
     left_out: dict[str, str] = {}
     laws: dict[str, tuple[Any, ...]] = {}

@@ -409,10 +409,7 @@ def example_of(mechanism: Mechanism) -> Example | None:
 
 
 def _as_telling(high: np.ndarray, low: np.ndarray) -> np.ndarray:
-    """Which reports tell two answers apart as well as the report that does so best.
-
-    Shapes: high (m,), low (m,), returns (m,).
-    """
+    """Which reports (m,) tell two answers apart as well as the report that does so best."""
     ruled_out = np.asarray((low == 0) & (high > 0))
     if ruled_out.any():
         return ruled_out

@@ -375,10 +375,7 @@ class Proposal(Tabular):
         return expect(self.mechanism, self.scenarios, integer("n", n, 1, MAX_PEOPLE))
 
     def people(self, width: float) -> int | None:
-        """The number of people with whom the interval of the share has a width.
-
-        Shapes: width (0, 1).
-        """
+        """The number of people with whom the interval of the share has a width in (0, 1)."""
         return _people(self.mechanism, self.scenarios, self.n, self.best.expected, width)
 
     @property
@@ -751,10 +748,7 @@ def _error(mechanism: Mechanism, scenario: Scenario, n: int) -> float:
 
 
 def expect(mechanism: Mechanism, scenarios: Scenarios, n: int) -> Expected:
-    """The error and the widths of one mechanism, on average over the distributions.
-
-    Of more values fewer tallies are simulated, and fewer distributions.
-    """
+    """The error and the widths of one mechanism, on average over the distributions."""
     domain, size = scenarios[0].domain, scenarios[0].domain.size
     if can_simulate(domain) and not domain.answered.is_ordered:
         # The default intervals of places are score intervals.

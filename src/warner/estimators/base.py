@@ -148,9 +148,7 @@ class LikelihoodData:
         return self.channel.n_of_all(range(len(self.domain.attributes)), self.n)
 
     def by_sums(self) -> LikelihoodData:
-        """The same data for smooth distributions, with sums of bits for many whole reports of
-        bits.
-        """
+        """The same data for smooth distributions, with sums of bits for many whole reports."""
         # Sums lose next to nothing where no value has a large share: a report supports many values.
         # A log-spline of 1000 values takes a twentieth of the time.
         size = self.channel.shape[1]
@@ -202,10 +200,7 @@ class LikelihoodData:
         return turned, [order.index(axis) for axis in range(len(names))]
 
     def restricted(self, index: IntArray) -> LikelihoodData:
-        """The same reports, as data on some of the values; all other values have share 0.
-
-        Shapes: index (k,).
-        """
+        """The same reports, as data on the values ``index`` (k,); all other values have share 0."""
         from warner.channels import SomeValues
         from warner.domains import Subset
 
@@ -462,10 +457,7 @@ def safe_divide(w: np.ndarray, d: np.ndarray) -> np.ndarray:
 def score_and_log_likelihood(
     channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray
 ) -> tuple[np.ndarray, float]:
-    """The score s = A' (w / A theta) and l(theta); rows that were not observed do not count.
-
-    Shapes: channel (m, K), w (m,), theta (K,) -> (K,).
-    """
+    """The score s = A' (w / A theta), (K,), and l(theta); unobserved rows do not count."""
     observed = w > 0
     d = channel.matvec(theta)
     s = channel.rmatvec(safe_divide(w, d))
@@ -477,18 +469,12 @@ def score_and_log_likelihood(
 
 
 def score(channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray) -> np.ndarray:
-    """The score s = A' (w / A theta), (K,).
-
-    Shapes: channel (m, K), w (m,).
-    """
+    """The score s = A' (w / A theta), (K,), of a channel (m, K) and frequencies w (m,)."""
     return score_and_log_likelihood(channel, w, theta)[0]
 
 
 def log_likelihood(channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray) -> float:
-    """The log-likelihood l(theta) in nats per report.
-
-    Shapes: channel (m, K), w (m,), theta (K,).
-    """
+    """The log-likelihood l(theta) in nats per report, of a channel (m, K) and weights w (m,)."""
     return score_and_log_likelihood(channel, w, theta)[1]
 
 
@@ -534,10 +520,7 @@ def _off(columns: np.ndarray) -> np.ndarray:
 
 
 def gap_of_score(channel: LikelihoodOperator, s: np.ndarray) -> float:
-    """The most by which the maximum can exceed l at a point with score s, in nats per report.
-
-    Shapes: channel (m, K), s (K,).
-    """
+    """The most by which the maximum can exceed l at a point with score (K,), in nats per report."""
     return max(0.0, float(s.max()) - 1) * channel.rows_per_report
 
 
@@ -556,10 +539,7 @@ def name_of(channel: LikelihoodOperator) -> str:
 
 
 def certify(data: LikelihoodData, theta: np.ndarray, status: Status, iterations: int | None) -> Fit:
-    """Make the fit of a distribution, with its log-likelihood and its gap.
-
-    Shapes: theta (K,).
-    """
+    """Make the fit of a distribution theta (K,), with its log-likelihood and its gap."""
     channel = data.channel
     s, value = score_and_log_likelihood(channel, data.weights, theta)
     missing = gap_of_score(channel, s) if value > -np.inf else np.inf
@@ -567,10 +547,7 @@ def certify(data: LikelihoodData, theta: np.ndarray, status: Status, iterations:
 
 
 def require_possible(channel: LikelihoodOperator, w: np.ndarray) -> None:
-    """Refuse reports that have probability 0 under every value.
-
-    Shapes: channel (m, K), w (m,).
-    """
+    """Refuse reports, of frequencies w (m,), that have probability 0 under every value."""
     impossible = (w > 0) & (channel.matvec(np.ones(channel.shape[1])) <= 0)
     if impossible.any():
         count = np.count_nonzero(impossible)
@@ -581,10 +558,7 @@ def require_possible(channel: LikelihoodOperator, w: np.ndarray) -> None:
 def zero_small_shares(
     channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray, target: float
 ) -> np.ndarray:
-    """Set small shares of theta to 0, unless the gap then exceeds the allowed gap.
-
-    Shapes: channel (m, K), w (m,), theta (K,) -> (K,).
-    """
+    """Set small shares of theta (K,) to 0, unless the gap then exceeds the allowed gap."""
     # A share below 1 minus its score is set to 0. In the degenerate case (METHODS 4.5) both tend to
     # 0 together, so all shares below 1e-3, 1e-4, .. are tried too.
     s = score(channel, w, theta)
@@ -762,10 +736,7 @@ def require_fit(name: str, fit: Fit, size: int) -> None:
 
 
 def threads_for(data: LikelihoodData) -> AbstractContextManager[None]:
-    """Return a context with one thread for linear algebra if the products of a fit are small.
-
-    The smallest products and factorisations are made on one thread anyway.
-    """
+    """Return a context with one thread for linear algebra if the products of a fit are small."""
     # Setting the number takes about as long as a small fit: run many fits in one such block.
     rows, size = data.channel.shape
     return one_thread() if TINY < min(rows, data.n) * size**2 <= SMALL else nullcontext()

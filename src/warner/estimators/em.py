@@ -67,10 +67,7 @@ class EMState:
 
 
 def em_step(theta: np.ndarray, score: np.ndarray, pace: float = 1.0) -> np.ndarray:
-    """Take the EM step made ``pace`` times as long, theta (1 + pace (s - 1)).
-
-    Shapes: theta (K,).
-    """
+    """Take the EM step of theta (K,) made ``pace`` times as long, theta (1 + pace (s - 1))."""
     # A longer step that would remove more than nine tenths of a share is shortened, to EM's at
     # least.
     if pace <= 1:
@@ -87,27 +84,18 @@ def em_step(theta: np.ndarray, score: np.ndarray, pace: float = 1.0) -> np.ndarr
 def warm_up(
     theta: np.ndarray, score_at: Callable[[np.ndarray], np.ndarray], steps: int
 ) -> np.ndarray:
-    """Take EM steps, from whose end Newton's methods start.
-
-    Shapes: theta (K,), score_at (K,) -> (K,).
-    """
+    """Take EM steps from theta (K,), from whose end Newton's methods start."""
     run = iterate(theta, lambda t: em_step(t, score_at(t)), lambda t, n: None, steps)
     return run.state
 
 
 def start_em(channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray) -> EMState:
-    """The state of EM before its first step.
-
-    Shapes: channel (m, K), w (m,), theta (K,).
-    """
+    """The state of EM at theta (K,), before its first step."""
     return EMState(theta, *score_and_log_likelihood(channel, w, theta), channel.rows_per_report)
 
 
 def advance(channel: LikelihoodOperator, w: np.ndarray, state: EMState) -> EMState:
-    """Take one step of EM that is as long as a step on whole reports.
-
-    Shapes: channel (m, K), w (m,).
-    """
+    """Take one step of EM that is as long as a step on whole reports."""
     # EM over rows is ``rows_per_report`` times too short: to first order S - 1 = rows_per_report (s
     # - 1) with S the score of whole reports. So the pace starts there. It is halved, down to EM's
     # own step, until the likelihood does not fall, and then doubled for the next step.
@@ -130,10 +118,7 @@ def run_em(
     most: int = MOST_STEPS,
     observe: Callable[[EMState], None] | None = None,
 ) -> Run[EMState]:
-    """Run EM until a step raises the log-likelihood of all reports by less than ``tolerance``.
-
-    Shapes: channel (m, K), w (m,), theta (K,).
-    """
+    """Run EM until a step raises the log-likelihood of all reports by less than ``tolerance``."""
 
     def stop(state: EMState, steps: int) -> Status | None:
         if tolerance is None:
@@ -288,10 +273,7 @@ class EMPath:
 
 
 def em_of_each(channel: LikelihoodOperator, w: np.ndarray, steps: np.ndarray) -> np.ndarray:
-    """The points on EM's paths from the uniform start for several sets of reports together.
-
-    Shapes: channel (m, K), w (m, B), steps (B,) -> (K, B).
-    """
+    """The points (K, B) on EM's paths from the uniform start, for B sets w (m, B) of reports."""
     size = channel.shape[1]
     out = np.full((size, len(steps)), 1 / size)
     left = np.flatnonzero(steps > 0)
@@ -306,10 +288,7 @@ def em_of_each(channel: LikelihoodOperator, w: np.ndarray, steps: np.ndarray) ->
 
 
 def moved_or_not(fit: Fit, start: np.ndarray, n: int, least: float) -> Fit:
-    """Give a fit the status ``NOT_MOVED`` if it stayed at a start that is no maximum.
-
-    Shapes: start (K,).
-    """
+    """Give a fit the status ``NOT_MOVED`` if it stayed at a start (K,) that is no maximum."""
     gap = np.inf if fit.gap is None else fit.gap
     still = float(np.abs(fit.shares - start).sum()) < least and n * gap > _NOTHING
     return replace(fit, status=Status.NOT_MOVED) if still else fit
@@ -325,10 +304,7 @@ _EVEN = 0.01
 
 
 def checked_start(start: Start, names: tuple[str, ...]) -> CheckedStart:
-    """Check a start, and return it in an immutable form; an array becomes a tuple.
-
-    Shapes: start (K,).
-    """
+    """Check a start (K,), and return it in an immutable form; an array becomes a tuple."""
     if isinstance(start, Estimator):
         return start
     if isinstance(start, str):
@@ -343,9 +319,7 @@ def checked_start(start: Start, names: tuple[str, ...]) -> CheckedStart:
 
 
 def start_at(start: CheckedStart, data: LikelihoodData) -> np.ndarray:
-    """The distribution (K,) at which the steps begin, with shares of 0 made positive where
-    needed.
-    """
+    """The distribution (K,) at which the steps begin, without shares of 0 where steps need that."""
     # Shares are made positive by mixing in 1 % of the uniform distribution, only where one is 0.
     # Shares of 0 stay in a given tuple, and in a histogram of reports that are values, because the
     # maximum has them too. Negative shares of an estimator count as 0.
@@ -393,10 +367,7 @@ def mixed_with_uniform(shares: np.ndarray) -> np.ndarray:
 
 
 def report_histogram(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray | None:
-    """The report histogram as a distribution over values; None where reports name none.
-
-    Shapes: channel (m, K), w (m,) -> (K,).
-    """
+    """The report histogram as a distribution (K,) over values; None where reports name none."""
     try:
         return channel.naive_estimate(w)
     except ArgumentError:
@@ -498,10 +469,7 @@ def chosen_steps(
     n: int,
     start_from: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> np.ndarray:
-    """The number of EM steps after which held-out reports are likeliest, for B sets of reports.
-
-    Shapes: channel A (m, K), w (m, B), start_from (m,) -> (K,); returns (B,).
-    """
+    """The steps (B,) of EM after which held-out reports of B sets w (m, B) are likeliest."""
     # argmax_t sum_f sum_y c_fy log (A theta_t,-f)_y, c_fy the count of row y in fold f, theta_t,-f
     # after t steps on the other folds. Counts are split multinomially, so folds are independent
     # given the distribution; the split is a function of the counts.

@@ -281,10 +281,7 @@ def _least_risk(
 
 
 def _nearly_affine(channel: LikelihoodOperator, points: FloatArray) -> tuple[FloatArray, float]:
-    """The affine function of a report score whose means are nearest to the points (K,).
-
-    Returns (m,).
-    """
+    """The affine function (m,) of a report score whose means are nearest to the points (K,)."""
     candidates = []
     for numbers in channel.report_scores():
         means = channel.rmatvec(numbers)
@@ -297,19 +294,13 @@ def _nearly_affine(channel: LikelihoodOperator, points: FloatArray) -> tuple[Flo
 
 
 def unbiased_scores(channel: LikelihoodOperator, points: FloatArray) -> FloatArray:
-    """The function g of a report whose mean over the reports is an unbiased estimate of the mean.
-
-    Shapes: channel (m, K), points (K,) -> (m,).
-    """
+    """g (m,) of a report, whose mean estimates the mean of the points (K,) without bias."""
     scores = affine(channel, points)
     return channel.influence(points) if scores is None else scores
 
 
 def affine(channel: LikelihoodOperator, points: FloatArray) -> FloatArray | None:
-    """The g of :func:`unbiased_scores` that is an affine function of a report score.
-
-    Shapes: channel (m, K), points (K,) -> (m,).
-    """
+    """The g (m,) of :func:`unbiased_scores` that is an affine function of a report score."""
     first, last = int(np.argmin(points)), int(np.argmax(points))
     if first == last:
         return np.full(channel.shape[0], points[0])

@@ -192,10 +192,7 @@ def smooth(p: np.ndarray) -> np.ndarray:
 
 
 def smooth_but_last(p: np.ndarray) -> np.ndarray:
-    """:func:`smooth` of all shares but the last, that of nonresponse, which keeps its share.
-
-    Shapes: p (K + 1,) -> (K + 1,).
-    """
+    """:func:`smooth` of all shares of p (K + 1,) but the last, that of nonresponse."""
     total = float(p[:-1].sum())
     return np.append(smooth(p[:-1]) * total, p[-1]) if total > 0 else p
 
@@ -762,10 +759,7 @@ class MixtureReduction(Estimator):
         return self._reduced(labels, (estimates <= most) & alone & (labels >= 0))
 
     def _reduced(self, labels: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Labels with the components of ``values`` (K,) merged or left out.
-
-        They are numbered by their first values. Unchanged where none would be left.
-        """
+        """Labels, in order, with components merged or left out; unchanged if none would be left."""
         left = np.where(
             values,
             -1 if self.operation == "prune" else labels[values].min(initial=labels.size),

@@ -84,10 +84,7 @@ def _dense(matrix: Any) -> np.ndarray:
 
 
 def cells_for(channel: LikelihoodOperator) -> Cells | None:
-    """Cells on which the channel is small; None where there are few values.
-
-    Shapes: channel (m, K).
-    """
+    """Cells on which the channel (m, K) is small; None where there are few values."""
     size = channel.shape[1]
     if size <= MOST_CELLS:
         return None
@@ -131,10 +128,7 @@ class Likelihood:
         return self.rows.rmatvec(safe_divide(self.weights, d))
 
     def information(self, d: np.ndarray, directions: np.ndarray) -> np.ndarray:
-        """The information U' A' diag(n w / d^2) A U (P, P) about some directions.
-
-        Shapes: d (m,), directions U (K, P).
-        """
+        """The information U' A' diag(n w / d^2) A U (P, P) about directions U (K, P), at d (m,)."""
         v = safe_divide(safe_divide(self.weights, d), d)
         return self.count * self.rows.gram_of(v, directions)
 
@@ -221,10 +215,7 @@ class FineColumns:
 
 
 def softmax(columns: np.ndarray | FineColumns, phi: np.ndarray, base: Any = 0.0) -> np.ndarray:
-    """The distribution theta (K,) with log theta = base + X phi + a constant.
-
-    Shapes: columns X (K, P), phi (P,), base (K,).
-    """
+    """The distribution theta (K,) with log theta = base + X phi + a constant, for X (K, P)."""
     heights = columns @ phi + base
     theta = np.exp(heights - heights.max())
     out: np.ndarray = theta / theta.sum()
@@ -293,10 +284,7 @@ def _powers(size: int, order: int) -> np.ndarray:
 
 @lru_cache(maxsize=4)
 def _splines(size: int, basis: int) -> Any:
-    """Cubic B-splines on equal knots at the K bins' centres, sparse (K, basis).
-
-    Where there are as many as values, each value has its own.
-    """
+    """Cubic B-splines on equal knots at K bins' centres, sparse (K, basis); up to one a value."""
     if basis == size:
         return np.eye(size)
     knots = (np.arange(basis + 4) - 3) / (basis - 3)
@@ -327,10 +315,7 @@ class CoefficientPrior:
         return self._constant - float(spline @ spline) / (2 * self.scale**2) - groups
 
     def curvature(self, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The precision (P,), and the Hessian (P, P) of -log prior, at phi.
-
-        Shapes: phi (P,).
-        """
+        """The precision (P,), and the Hessian (P, P) of -log prior, at phi (P,)."""
         # The gradient of the log prior is -precision * phi. The precisions are those of a normal
         # law that touches the prior at phi from below: always positive, unlike a Cauchy's Hessian.
         precision = np.full(phi.size, 1 / self.scale**2)
@@ -374,10 +359,7 @@ class Model:
 def derivatives(
     likelihood: Likelihood, columns: np.ndarray, theta: np.ndarray, d: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The gradient (P,) of n l in phi, and two matrices (P, P), whose difference is -Hessian.
-
-    Shapes: columns X (K, P), theta (K,), d (m,).
-    """
+    """The gradient (P,) of n l in phi, and two matrices (P, P), whose difference is -Hessian."""
     # With x_c = X - theta' X, the derivative of log theta, and the score s, per report
     #     -l'' = sum_y w_y (A theta x_c)_y (A theta x_c)_y' / d_y^2
     #     - sum_x theta_x (s_x - 1) x_c x_c'
@@ -407,10 +389,7 @@ class _Ascent:
 def maximize_penalized(
     likelihood: Likelihood, x: SplineDesign, order: int, scale: float, phi: np.ndarray | None = None
 ) -> Model:
-    """Find the penalised maximum phi* by Newton's method with step halving, and the evidence.
-
-    Shapes: x (K, P), phi (P,).
-    """
+    """Find the penalised maximum phi* by Newton's method with step halving, and the evidence."""
     # The objective need not be concave: the first matrix of :func:`derivatives` is the fallback.
     columns, prior = x.columns, CoefficientPrior(x, scale)
 

@@ -177,10 +177,7 @@ class Uniqueness(Enum):
 def uniqueness(
     channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray, score: np.ndarray
 ) -> Uniqueness:
-    """Whether ``theta``, a maximiser up to rounding errors, is the only one.
-
-    Shapes: channel (m, K), w (m,), theta (K,), score (K,).
-    """
+    """Whether ``theta`` (K,), a maximiser up to rounding errors, is the only one."""
     # First the rank of the observed rows on values that could have score 1, which is sufficient;
     # then a linear programme on those whose score is 1. NOT_CERTIFIED if the answer may depend on
     # the difference or on rounding errors.

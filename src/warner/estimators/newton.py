@@ -77,10 +77,7 @@ def _point(channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray) -> _Po
 
 
 def projected(channel: LikelihoodOperator, w: np.ndarray, target: float) -> Solution:
-    """Maximise by projected gradient steps theta <- P(theta + a s), s = A' (w / A theta).
-
-    Shapes: channel (m, K), w (m,) -> (K,).
-    """
+    """Maximise by projected gradient steps theta <- P(theta + a s), s = A' (w / A theta)."""
     # a is x.x / x.y or x.y / y.y in turn (Barzilai and Borwein 1988), x and y the changes of theta
     # and -s, halved until the likelihood does not fall. It starts at the projected unbiased
     # estimate.
@@ -114,10 +111,7 @@ _PLAIN = 1.01  # step lengths below this are plain EM
 
 
 def accelerated(channel: LikelihoodOperator, w: np.ndarray, target: float) -> Solution:
-    """EM extrapolated by the squared step length of Varadhan and Roland (2008), SQUAREM.
-
-    Shapes: channel (m, K), w (m,) -> (K,).
-    """
+    """Maximise by EM with the squared step length of Varadhan and Roland (2008), SQUAREM."""
     # theta + 2 a r + a^2 v in logarithms, r the first of two EM steps, v the second minus the
     # first, a = |r| / |v| lowered towards 1 (plain EM) until the likelihood is no lower than after
     # the first. The number of scores is returned as that of the steps.
@@ -237,10 +231,7 @@ class _Sequential:
 
 
 def sequential(channel: NearlyConstantRows, w: np.ndarray, target: float) -> Solution:
-    """Maximise by sequential quadratic programming with one Hessian, for many distinct reports.
-
-    Shapes: channel (m, K), w (m,) -> (K,).
-    """
+    """Maximise by sequential quadratic programming with one Hessian, for many distinct reports."""
     # d = A theta hardly changes, so the Hessian is that at the start: a step divides the gap by
     # about eight (METHODS 4.3), else it is computed anew. Rows that name a single value have a
     # diagonal Hessian, computed at every step.
@@ -430,11 +421,7 @@ class _Constrained:
 def constrained(
     channel: LikelihoodOperator, w: np.ndarray, target: float, near: np.ndarray | None = None
 ) -> Solution:
-    """Maximise by constrained Newton steps on the shares above 0 (Wang 2007), fast if these are
-    few.
-
-    Shapes: channel (m, K), w (m,), near (K,) -> (K,).
-    """
+    """Maximise by constrained Newton steps on the shares above 0 (Wang 2007), fast if few."""
     # A step adds values at which the score has a local maximum above 1, solves the quadratic model
     # over theta >= 0, is halved until f falls enough, and drops the shares that became 0.
     method = _Constrained(channel, w)
@@ -453,10 +440,7 @@ def _peaks(s: np.ndarray) -> np.ndarray:
 def _sufficient(
     w: np.ndarray, d: np.ndarray, moved: np.ndarray, growth: float, slope: float
 ) -> float:
-    """The first of 1, 1/2, 1/4, ... that lowers f by a part of what its slope promises (Armijo).
-
-    0 where none does.
-    """
+    """The first of 1, 1/2, .. that lowers f by part of what its slope says (Armijo), or 0."""
     here, step = float(w @ np.log(d)), 1.0
     while step > 1e-9:
         there = d + step * moved
@@ -471,10 +455,7 @@ def _sufficient(
 def nonnegative_quadratic(
     hessian: np.ndarray, linear: np.ndarray, start: np.ndarray
 ) -> np.ndarray | None:
-    """Minimise x' H x / 2 + c' x over x >= 0 by block principal pivoting (Kim and Park 2011).
-
-    Shapes: hessian H (U, U), linear c (U,), start (U,) -> (U,).
-    """
+    """Minimise x' H x / 2 + c' x over x >= 0 by block principal pivoting (Kim and Park 2011)."""
     # All variables with negative x or multiplier change at once while their number falls, else one
     # at a time, which ends.
     size = linear.size

@@ -256,10 +256,7 @@ def _tail(seen: FloatArray, expected: FloatArray, n: int, parts: int) -> float:
 
 
 def _of_supports(law: SupportLaw, shares: FloatArray, n: int) -> float:
-    """Of reports that support each value: no fewer than of nobody, no more than of everybody.
-
-    Shapes: shares (K,).
-    """
+    """Of reports that support each value: no fewer than of nobody, no more than of everybody."""
     low, high = law.q, np.minimum(law.q + law.gap, 1.0)
     count = min(_EXTREME, len(shares))
     of_nobody = (shares - low) / np.sqrt(low * (1 - low) + 1 / n)

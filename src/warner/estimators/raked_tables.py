@@ -268,10 +268,7 @@ def raked_tree(
     targets: Targets,
     cliques: Sequence[Axes] | None = None,
 ) -> JunctionTree:
-    """The distribution of largest entropy with given margins, relative to independence.
-
-    Shapes: singles (K_a,), targets (a, b).
-    """
+    """The distribution of largest entropy with given margins, relative to independence."""
     shape = tuple(single.size for single in singles)
     cliques, parents = _joined(cliques_of(shape, targets) if cliques is None else cliques)
     tables = [product_of([singles[axis] for axis in clique]) for clique in cliques]

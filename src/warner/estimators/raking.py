@@ -57,10 +57,7 @@ def supported_part(
     base: np.ndarray | None = None,
     rivals: int = 1,
 ) -> float:
-    """The factor c in [0, 1] by which the interaction of all attributes is multiplied.
-
-    Shapes: singles (K_a,).
-    """
+    """The factor c in [0, 1] by which the interaction of all attributes is multiplied."""
     energy, noise = energy_and_noise(data, singles, base)
     if noise is None:
         return 1.0
@@ -75,10 +72,7 @@ def supported_part(
 def energy_and_noise(
     data: LikelihoodData, singles: Sequence[np.ndarray], base: np.ndarray | None = None
 ) -> tuple[float, float | None]:
-    """The energy Q of the score's interaction, and its mean E Q where attributes are independent.
-
-    Shapes: singles (K_a,).
-    """
+    """The energy Q of the score's interaction, and its mean where attributes are independent."""
     shape = [single.size for single in singles]
     theta = product_of(singles)
     channel, w = data.channel, data.weights
@@ -126,10 +120,7 @@ def _noise(
 
 
 def _interaction(score: np.ndarray, singles: Sequence[np.ndarray]) -> np.ndarray:
-    """A score without what it says of fewer than all attributes, which are its first axes.
-
-    Shapes: singles (K_a,).
-    """
+    """A score without what it says of fewer than all attributes, which are its first axes."""
     for axis, single in enumerate(singles):
         weights = spread(single, (axis,), score.ndim)
         score = score - (score * weights).sum(axis=axis, keepdims=True)
@@ -177,19 +168,13 @@ class AscentState:
 
 
 def start_ascent(channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray) -> AscentState:
-    """The state before the first step.
-
-    Shapes: channel (m, K), w (m,), theta (K,).
-    """
+    """The state before the first step from theta (K,)."""
     d = channel.matvec(theta)
     return AscentState(theta, d, _log_likelihood(w, d))
 
 
 def ascend(channel: LikelihoodOperator, w: np.ndarray, state: AscentState) -> AscentState | None:
-    """Take one step. It never lowers the likelihood.
-
-    Shapes: channel (m, K), w (m,).
-    """
+    """Take one step, which never lowers the likelihood."""
     theta, d = state.theta, state.d
     gradient = channel.rmatvec(safe_divide(w, d)) - 1
     steepest = theta * gradient
@@ -230,10 +215,7 @@ def ascent(
     most: int,
     observe: Callable[[AscentState], None] | None = None,
 ) -> Run[AscentState]:
-    """Take steps until two in turn raise the log-likelihood of all reports by less than a number.
-
-    Shapes: channel (m, K), w (m,), theta (K,).
-    """
+    """Take steps until two in turn raise the log-likelihood of all reports by less than this."""
 
     def stop(state: AscentState, steps: int) -> Status | None:
         small = n * max(state.gain, state.gain_before) < tolerance
@@ -527,10 +509,7 @@ def _whole(data: LikelihoodData, base: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def _fast_products(data: LikelihoodData) -> LikelihoodOperator:
-    """The channel, with small factors as matrices.
-
-    Channels of hashes multiply one vector at a time, and a table has many along each axis.
-    """
+    """The channel with small factors as matrices: hashes multiply one vector at a time."""
     factors = data.channel.factors(data.domain.shape)
     if factors is None:
         return data.channel

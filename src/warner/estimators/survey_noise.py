@@ -122,10 +122,7 @@ class SurveyNoise:
         return np.asarray(among - self.minus.T @ other.minus)
 
     def moments(self, other: SurveyNoise | None = None) -> tuple[float, float]:
-        """The degrees of freedom of V, and the part of the true variance that V is expected to be.
-
-        With another group, those of the difference of both.
-        """
+        """The degrees of freedom of V or of a difference, and the expected part of the truth."""
         return moments_of_sum([self] if other is None else [self, other], [1.0, -1.0])
 
     def on_attributes(self, shape: Sequence[int], keep: Sequence[int]) -> SurveyNoise:

@@ -413,10 +413,7 @@ class Mechanism(Hinting, ABC):
 
     @abstractmethod
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        """Draw one report per person, as the schema's columns.
-
-        Shapes: index (n,).
-        """
+        """Draw one report for each value of index (n,), as the schema's columns."""
 
     def check_combinable(self, argument: str) -> None:
         """Refuse a mechanism that cannot be combined with other reports of the same person.
@@ -995,10 +992,7 @@ def marginal_problem(
     domains: Mapping[str, Domain],
     attributes: Sequence[str],
 ) -> tuple[LikelihoodOperator, np.ndarray, Domain]:
-    """The estimation problem of some attributes, from the problem of all attributes.
-
-    Shapes: problem (m, K).
-    """
+    """The estimation problem of some attributes, from the problem (m, K) of all attributes."""
     from warner.domains import Product
     from warner.reports.product_schema import attribute_names
 

@@ -79,10 +79,7 @@ class BitMechanism(Mechanism):
 
 
 def reports_of_bits(mechanism: Mechanism, rows: np.ndarray) -> SupportRows:
-    """The channel whose rows are the given reports of K bits, of a law with one likelihood ratio.
-
-    Shapes: rows (m, bytes).
-    """
+    """The channel of given reports of K bits, rows (m, bytes), of a law with one ratio."""
     mechanism.schema.check({"bits": rows})
     support, law = mechanism.channel().support_law(), mechanism.law
     assert isinstance(law, UnsupportedLikelihood) and support is not None
@@ -213,10 +210,7 @@ def all_patterns(size: int) -> np.ndarray:
 
 
 def independent_bit_table(patterns: np.ndarray, chance: np.ndarray) -> np.ndarray:
-    """Exact probabilities of patterns whose bits are independent given the value.
-
-    Shapes: patterns (m, K), chance (K, K) -> (m, K).
-    """
+    """Exact probabilities (m, K) of patterns (m, K) whose bits are independent given the value."""
     table = np.empty((len(patterns), chance.shape[1]), dtype=object)
     masses, whole = common_denominator(chance)
     # Pr(y | x) = product over j of chance[j, x] if bit j of y is 1, else 1 - chance[j, x]
@@ -335,10 +329,7 @@ _WORDS = {width: np.dtype(f"<u{width}") for width in (1, 2, 4, 8)}  # by the byt
 
 
 def set_bits(packed: np.ndarray, index: np.ndarray, bits: np.ndarray | bool) -> np.ndarray:
-    """Set bit ``index`` of each report in place, and return which were 1 before.
-
-    Shapes: packed (n, bytes), index (n,), bits (n,) -> (n,).
-    """
+    """Set bit index (n,) of each report (n, bytes) in place, and return which were 1 before."""
     n, width = packed.shape
     if width in _WORDS:
         # A bit stands at the place i ^ 7 of a word whose first byte is the lowest.
@@ -363,10 +354,7 @@ def set_bits(packed: np.ndarray, index: np.ndarray, bits: np.ndarray | bool) -> 
 def insert_value(
     packed: np.ndarray, index: np.ndarray, last: int, include: np.ndarray | bool
 ) -> None:
-    """Put the values into subsets, or leave them out, where ``last`` stood in for each value.
-
-    Shapes: packed (n, bytes), index (n,), include (n,).
-    """
+    """Put values (n,) into subsets (n, bytes) or not, where ``last`` stood in for each."""
     stood_in = set_bits(packed, index, include)
     packed[:, last >> 3] |= stood_in * np.uint8(128 >> (last & 7))
 

@@ -194,10 +194,7 @@ class Places:
 
 
 def odds_of_neighbours(numerators: np.ndarray, domain: Domain, epsilon: float) -> dict[str, Any]:
-    """The odds of a table with metric privacy: of neighbours, or of any two values without them.
-
-    Shapes: numerators (m, K).
-    """
+    """The odds of a table (m, K) with metric privacy: of neighbours, or without them of any two."""
     places, points = Places.of(domain), domain.points
     assert points is not None
     pairs = np.empty((0, 2), dtype=np.int64) if places is None else places.neighbours()

@@ -64,10 +64,7 @@ def direct_law(size: int, true_width: int, other_width: int) -> TwoProbabilities
 def direct_sample(
     index: np.ndarray, size: int, true_width: int, other_width: int, source: Source
 ) -> np.ndarray:
-    """Randomise symbols with the integer law of :func:`direct_widths`.
-
-    Shapes: index (n,) -> (n,).
-    """
+    """Randomise symbols (n,) with the integer law of :func:`direct_widths`."""
     if other_width == 0:
         return index
     wrong = source.cells(other_width, size - 1, true_width, len(index))

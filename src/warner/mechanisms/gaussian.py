@@ -78,10 +78,7 @@ class Rounded(ReportDistribution):
         return floats(self.masses, 1 << 64 * self.words)
 
     def divergence(self, epsilon: float, shifts: np.ndarray) -> float:
-        """The delta of this noise at an epsilon, for values that differ by a shift, rounded up.
-
-        Shapes: shifts (s, d).
-        """
+        """The delta of this noise at an epsilon, rounded up, for values that differ by a shift."""
         # max over shifts v of sum_j max(0, Pr(j) - exp(epsilon) Pr(j + v)). Where both noises are
         # possible, Pr(j + v) / Pr(j) = exp(-(2 v.j + |v|^2) / (2 deviation^2)), so only v.j
         # matters. On several axes it is rounded to one of 2^10 numbers, in the direction that

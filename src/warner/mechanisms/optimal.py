@@ -343,10 +343,7 @@ def _solved(
 def _at(
     rows: np.ndarray, weights: np.ndarray, nearest: float, e: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The rows with another e, with weights in the same proportions.
-
-    Shapes: rows (m, K), weights (m,) -> (m, K), (m,).
-    """
+    """The rows (m, K) with another e, with weights (m,) in the same proportions."""
     rows = np.where(rows == nearest, e, rows)
     naming = (rows == 0).any(axis=1)
     sums = weights[~naming] @ rows[~naming]

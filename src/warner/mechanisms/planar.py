@@ -64,10 +64,7 @@ class Displacements(ReportDistribution):
 
     @classmethod
     def of(cls, shares: np.ndarray) -> Displacements:
-        """The law with integer masses nearest to the given probabilities.
-
-        Shapes: shares (R, C).
-        """
+        """The law with integer masses nearest to the given probabilities (R, C)."""
         # The smallest probability gets 64 binary digits.
         words = math.ceil((64 - math.log2(shares.min())) / 64)
         total = 1 << 64 * words
@@ -97,10 +94,7 @@ class Displacements(ReportDistribution):
         return Edges.of(self.whole().ravel().tolist())
 
     def exact(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Integer masses of displacements by exactly or by at least i rows and j columns.
-
-        Returns (R, C).
-        """
+        """Exact masses (R, C) of displacements by exactly or by at least i rows and j columns."""
         q = self.quadrant
         rows = np.cumsum(q[::-1], axis=0)[::-1]
         columns = np.cumsum(q[:, ::-1], axis=1)[:, ::-1]
@@ -379,10 +373,7 @@ class Planar(Mechanism):
 
     @abstractmethod
     def _cell(self, rows: np.ndarray, columns: np.ndarray, nats: float) -> np.ndarray:
-        """Return the mass of each displacement, up to a common factor.
-
-        Shapes: rows (r, 1), columns (1, c) -> (r, c).
-        """
+        """Return the mass (r, c) of each displacement, up to a common factor."""
 
     def _masses(self, height: int, width: int, nats: float) -> np.ndarray:
         """The probability (R, C) of displacements by i rows and j columns; the last have tails."""
@@ -428,10 +419,7 @@ class Planar(Mechanism):
         return float(euclidean_distances(corners * 1.0).max())
 
     def epsilon_of_law(self) -> float:
-        """The epsilon that an audit states.
-
-        On a large grid it is computed anew from all pairs of cells.
-        """
+        """The epsilon that an audit states, on a large grid anew from all pairs of cells."""
         if self._is_exact:
             return self.epsilon
         return math.nextafter(self.law.epsilon_per_unit() / self._raster.side, math.inf)
@@ -681,10 +669,7 @@ def hull(points: np.ndarray) -> np.ndarray:
 
 
 def multiplicities(height: int, width: int) -> np.ndarray:
-    """Return the number of displacements (+-i, +-j) for each pair (i, j), which is 1, 2 or 4.
-
-    Shapes: R = height, C = width -> (R, C).
-    """
+    """Return the number of displacements (+-i, +-j) of each pair (i, j), 1, 2 or 4: (R, C)."""
     return (
         np.where(np.arange(height) > 0, 2, 1)[:, None]
         * np.where(np.arange(width) > 0, 2, 1)[None, :]

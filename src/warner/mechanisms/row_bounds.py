@@ -48,10 +48,7 @@ class Bound:
 
 
 def bound_of_all(problem: Problem, rows: np.ndarray, weights: np.ndarray) -> float:
-    """What no channel is below, judged from these rows and otherwise.
-
-    Shapes: rows (m, K), weights (m,).
-    """
+    """What no channel is below, judged from rows (m, K) with weights (m,), and otherwise."""
     least = lower_bound(problem, rows, weights)
     if problem.size <= EXHAUSTIVE:
         return least

@@ -105,10 +105,7 @@ def variance(problem: Problem, rows: np.ndarray, weights: np.ndarray) -> float:
 
 
 def solve_weights(problem: Problem, rows: np.ndarray, tolerance: float) -> _Solution:
-    """The best weights of given rows, by an interior-point method of Newton steps.
-
-    Shapes: rows (m, K).
-    """
+    """The best weights of rows (m, K), by an interior-point method of Newton steps."""
     (m, size), count = rows.shape, len(problem.priors)
     scaled = [rows / np.sqrt(rows @ prior)[:, None] for prior in problem.priors]
     w = np.full(m, size / rows.sum())
@@ -174,10 +171,7 @@ def solve_weights(problem: Problem, rows: np.ndarray, tolerance: float) -> _Solu
 
 
 def polished(problem: Problem, rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Weights after Newton steps on these rows alone, all of which stay above 0.
-
-    Shapes: rows (m, K), weights (m,) -> (m,).
-    """
+    """Weights (m,) after Newton steps on these rows (m, K) alone, all of which stay above 0."""
     # An interior point is as near as its last gap; these steps are as near as floats are, so that
     # machines agree.
     m, size = rows.shape
@@ -407,10 +401,7 @@ def best_design(problem: Problem, gap: float = _GAP) -> tuple[np.ndarray, np.nda
 
 
 def lower_bound(problem: Problem, rows: np.ndarray, weights: np.ndarray) -> float:
-    """What no channel is below, judged from these rows; 0 where they do not tell.
-
-    Shapes: rows (m, K), weights (m,).
-    """
+    """What no channel is below, judged from rows (m, K) and weights (m,); 0 if not known."""
     solution = multipliers(problem, rows, weights)
     if problem.size <= EXHAUSTIVE:
         _, largest = _price_all(problem, solution, 1)

@@ -115,10 +115,7 @@ class Association(float):
 
 
 class Pair:
-    """The reports about two attributes with r and c values, and the corrected V^2 of them.
-
-    Shapes: channel A (m, r c), weights (m,), shape (r, c).
-    """
+    """Reports (m,) of two attributes with r and c values, and their corrected V^2."""
 
     def __init__(
         self, channel: LikelihoodOperator, weights: FloatArray, n: int, shape: tuple[int, int]
@@ -226,9 +223,7 @@ class Pair:
         return np.maximum(squares.T @ self.channel.matvec(even) - sides[side] ** 2, 0.0)
 
     def errors(self, v: float, replicates: int, rng: np.random.Generator) -> FloatArray:
-        """The errors V^2* - V^2 of simulated tallies at a distribution with V = v, or nearest to
-        it.
-        """
+        """The errors V^2* - V^2 of tallies simulated with V = v, or as near to it as can be."""
         centre = self._distribution_with(v)
         true = plain(centre) ** 2
         drawn = self.channel.simulate_tallies(centre.ravel(), self.n, rng, replicates)

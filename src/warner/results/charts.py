@@ -178,10 +178,7 @@ def pictured(
     labels: Sequence[str] | None,
     unit: str | None,
 ) -> tuple[Any, Callable[[], Table]]:
-    """The chart of one estimate, and what makes the table of its numbers.
-
-    The chart of groups is drawn together with those that stand on one page with it.
-    """
+    """The chart of one estimate, or what is drawn of groups, and what makes its table."""
     named = estimate if title is None else replace(estimate, attribute=title)
     is_of_values = any(each is not None for each in (top, values, labels))
     summaries = None if is_of_values else numbers_of_groups(named, level, target)
@@ -312,10 +309,7 @@ def _dots(
     unit: str | None,
     about_each: str = "",
 ) -> Undrawn:
-    """A row for each value with a dot, its interval, and a tick for the truth.
-
-    Values without an order are sorted by their shares.
-    """
+    """A row for each value, sorted by share if it has no order: dot, interval, and true share."""
     alt = require_altair()
     domain = estimate.domain
     is_bounded = _bounded(estimate, options)

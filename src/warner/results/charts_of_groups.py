@@ -126,10 +126,7 @@ def _facets(
     most: int,
     axis: Any = None,
 ) -> Undrawn:
-    """A panel for each value of the rows; of many, for those with the largest shares.
-
-    Numbers that are no shares have an ``axis`` and a scale of their own.
-    """
+    """A panel for each value of the rows; of many, for those with the largest shares."""
     values = list(dict.fromkeys(_shown_value(row["value"]) for row in rows))
     groups = list(dict.fromkeys(_group(row, names) for row in rows))
     labels = dict(zip(groups, apart(groups), strict=True))
@@ -219,9 +216,7 @@ def _dots_of_groups(
 def _lines(
     data: list[dict[str, Any]], paths: list[str], time: str, others: str, scale: Any, sizes: Any
 ) -> Any:
-    """A line over time for each path, with a band, or with bars where a few paths have bands that
-    would cover each other; ``sizes`` is the axis of shares or numbers.
-    """
+    """A line for each path in time, with a band, or bars where bands would cover each other."""
     alt = require_altair()
     named = any(isinstance(row["when"], str) for row in data)
     days = all(_DAY.match(str(row["when"])) for row in data)

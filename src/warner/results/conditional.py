@@ -136,10 +136,7 @@ def _of_survey(data: LikelihoodData, block: slice, z: float, target: str) -> Flo
 def _moments(
     data: LikelihoodData, plug: FloatArray, index: int, shape: tuple[int, int]
 ) -> tuple[BlockMoments, FloatArray]:
-    """The moments of a key at some distributions, and those of each value where all have it.
-
-    Shapes: plug (K,) -> (3, V).
-    """
+    """The moments (3, V) of a key at ``plug`` (K,), and those of each value where all have it."""
     size, all_values = shape[1], plug.size
     block = slice(index * size, (index + 1) * size)
     columns = np.zeros((all_values, 4))
@@ -180,10 +177,7 @@ class _Test:
         z: float,
         times: int,
     ) -> _Test:
-        """The test from :func:`_moments` of one key with the estimated ``shares`` (V,).
-
-        The variance that is due to the people's values counts ``times`` times.
-        """
+        """The test of one key's ``shares`` (V,); the variance of values counts ``times`` times."""
         size, frequency = shares.size, float(shares.sum())
         left = frequency - shares
         has_others = left > _LEAST_LEFT * frequency
@@ -215,10 +209,7 @@ class _Test:
 
 
 def _outermost(test: _Test, centre: FloatArray) -> FloatArray:
-    """(V, 2): on each side of the centre (V,), the accepted share that is furthest from it.
-
-    It is the first accepted share on a grid that starts at 0 or at 1, refined by bisection.
-    """
+    """(V, 2): on each side of the centre (V,), the accepted share that is furthest from it."""
     sides = np.array([[0.0], [1.0]])
     tried = sides + (centre - sides) * np.linspace(0.0, 1.0, _GRID)[:, None, None]
     accepted = test.accepts(tried)

@@ -873,10 +873,7 @@ def _sample(result: Any, name: str, target: str) -> Sample:
 def _pairs_of_groups(
     table: GroupTable, reference: Any, target: str
 ) -> tuple[list[tuple[Sample, Sample]], list[Sample], tuple[str, ...]]:
-    """The pairs that are compared, all groups, and the groups that are left out.
-
-    Groups of fewer than two reports are left out, because nothing is known of their noise.
-    """
+    """The pairs that are compared, all groups, and the groups of too few reports, left out."""
     labels, samples = table.labels, {}
     for g, data in enumerate(table.parts):
         if data is not None and data.n >= _LEAST_REPORTS:

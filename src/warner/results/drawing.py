@@ -165,10 +165,7 @@ class Undrawn:
 
 
 def drawn_together(pictures: Sequence[Any]) -> list[Any]:
-    """The charts of pictures of one page, with one scale of shares, so that they can be compared.
-
-    Pictures without such an axis are charts already.
-    """
+    """The pictures of one page as charts, with one scale of shares, so that they are comparable."""
     ends = [end for each in pictures if isinstance(each, Undrawn) for end in each.ends]
     return [each.draw(ends) if isinstance(each, Undrawn) else each for each in pictures]
 
@@ -231,11 +228,7 @@ def styled(chart: Any) -> Any:
 
 
 def save(picture: Any, path: str, tables: Sequence[Table] = ()) -> None:
-    """Write a chart to a file, in the format that the suffix names.
-
-    ``tables`` have its numbers: a page shows them below the chart, and the description of an SVG
-    reads them.
-    """
+    """Write a chart to a file in the format of its suffix, with its numbers, the ``tables``."""
     suffix = Path(str(path)).suffix
     if suffix not in SUFFIXES:
         raise ArgumentError("path", f"must end in {FORMATS}", path)

@@ -548,10 +548,7 @@ class SurveyCells:
         return self.tally.only([keys[g] for g in np.flatnonzero(rows)]).total()
 
     def data_of(self, rows: np.ndarray) -> LikelihoodData:
-        """The weighted reports of the people of some cells, with the noise of the design.
-
-        Shapes: rows (m,), which cells.
-        """
+        """The weighted reports of the cells ``rows`` (m,), with the noise of the design."""
         from warner.estimators.survey_noise import SurveyNoise
 
         places = np.flatnonzero(rows)

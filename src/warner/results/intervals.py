@@ -85,10 +85,7 @@ def intervals_of_table(
     kind: str | None = None,
     rng: np.random.Generator | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The intervals of a table of shares, and what the reports say of those that are shrunk far.
-
-    Returns (K, 2).
-    """
+    """The intervals (K, 2) of a table of shares, and what reports say of those shrunk far."""
     unbiased = np.full(solution.domain.size, np.nan)
     if available_kind(solution, target, kind) == "none":
         return np.tile([0.0, 1.0], (solution.domain.size, 1)), unbiased
@@ -456,10 +453,7 @@ def posterior(
 
 
 def around_unbiased(solution: Solution, matrix: np.ndarray, z: float) -> np.ndarray:
-    """Limits (r, 2) of linear functions around their unbiased estimates.
-
-    Shapes: matrix (r, K).
-    """
+    """Limits (r, 2) of linear functions, ``matrix`` (r, K), around their unbiased estimates."""
     channel, n = solution.data.channel, solution.n
     middle = matrix @ channel.invert(solution.data.weights)
     variance = channel.variance_of(matrix.T, project(solution.probabilities))
@@ -517,10 +511,7 @@ def fisher(
 
 
 def _information(data: LikelihoodData, theta: np.ndarray) -> np.ndarray:
-    """Fisher information (K, K) per report.
-
-    It is the expectation over all reports where the channel lists them, else the observed one.
-    """
+    """Fisher information (K, K) per report: expected, or observed of channels without a list."""
     channel = data.channel
     d = channel.matvec(theta)
     rows, w = channel.restrict_to_observed(data.weights)
@@ -530,10 +521,7 @@ def _information(data: LikelihoodData, theta: np.ndarray) -> np.ndarray:
 
 
 def normal_quantile(level: float, degrees: float = np.inf) -> float:
-    """The normal quantile z of a two-sided interval with coverage ``level``.
-
-    With ``degrees`` of freedom it is that of Student's t.
-    """
+    """The quantile z of a two-sided interval of this coverage: normal, or t with ``degrees``."""
     upper = (1 + confidence_level(level)) / 2
     if upper >= 1:
         remedy = "For example 0.95"
@@ -551,10 +539,7 @@ def _generator(rng: np.random.Generator | None) -> np.random.Generator:
 
 
 def _function(weights: Weights, size: int) -> tuple[Callable[[np.ndarray], np.ndarray], Any, Any]:
-    """A function of the shares, (K,) -> (r,), and its range on the simplex.
-
-    Both ends of the range are (r,), or one number for all.
-    """
+    """A function of the shares, (K,) -> (r,), and the ends of its range on the simplex."""
     if callable(weights):
         lowest, highest = getattr(weights, "limits", (-np.inf, np.inf))
         return (lambda theta: _vector(weights(theta))), lowest, highest
@@ -630,10 +615,7 @@ def error_of_share(error: float) -> dict[str, float | None]:
 
 
 def effect_of_design(effect: float | None) -> dict[str, Any]:
-    """The entry of a row that says the design effect; {} without a survey design.
-
-    It is None where the share has no variance at all.
-    """
+    """The entry of a row of the design effect, None for a share of variance 0; {} of no design."""
     if effect is None:
         return {}
     return {"design_effect": float(effect) if np.isfinite(effect) else None}

@@ -65,10 +65,7 @@ def last_not_rejected(
     limit: float,
     tolerance: float,
 ) -> float:
-    """The last number from one inside an interval to a limit whose statistic is within a quantile.
-
-    The statistic grows towards the limit.
-    """
+    """The last number on the way to a limit whose statistic, which grows, is within a quantile."""
 
     def excess(number: float) -> float:
         return statistic(number) - quantile
@@ -138,10 +135,7 @@ class Profile:
         return np.asarray(corners @ _MAXIMUM.fit(data).shares)
 
     def under(self, condition: FloatArray) -> FloatArray | None:
-        """The most likely theta (K,) with a'theta = 0; None where none makes these reports.
-
-        Shapes: condition a (K,).
-        """
+        """The most likely theta (K,) with a'theta = 0, a (K,); None if none makes these reports."""
         corners = corners_of(condition)
         try:
             return self._most_likely(corners) if corners.size else None
@@ -149,10 +143,7 @@ class Profile:
             return None
 
     def lacking(self, condition: FloatArray) -> float:
-        """The likelihood-ratio statistic of a'theta = 0.
-
-        Shapes: condition a (K,).
-        """
+        """The likelihood-ratio statistic of a'theta = 0, for a (K,)."""
         theta = self.under(condition)
         return _FAR if theta is None else min(2 * (self.best - self.log_likelihood(theta)), _FAR)
 
@@ -189,12 +180,7 @@ class Profile:
         return np.array([end(0.0), end(1.0)])
 
     def linear(self, theta: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The best unbiased estimate l'f of c'theta from the frequencies f of reports.
-
-        Also the variance (G,) of one report of each group.
-
-        Shapes: theta (K,), weights c (K,) -> l (m,).
-        """
+        """The best unbiased estimate l'f of c'theta, l (m,), and one report's variance (G,)."""
         laws = [matrix @ theta for matrix in self.matrices]
         groups = zip(laws, self.people, strict=True)
         root = np.concatenate([np.sqrt(n / np.maximum(p, _LEAST)) for p, n in groups])

@@ -103,9 +103,7 @@ class UnbiasedShares:
     @classmethod
     @lru_cache(maxsize=_KEPT)
     def on_cells(cls, data: LikelihoodData, target: str) -> UnbiasedShares | None:
-        """The unbiased estimates of at most 256 shares, without slack; None where there are
-        none.
-        """
+        """The unbiased estimates of at most 256 shares, without slack; None if there are none."""
         size, answered = data.domain.size, data.domain.answered
         none = np.empty((0, size))
         if size <= _MOST_EDGES:
@@ -148,10 +146,7 @@ class UnbiasedShares:
         drawn: np.ndarray,
         starts: np.ndarray | None,
     ) -> UnbiasedShares | None:
-        """The estimates of the shares of a channel, or of the sums of cells.
-
-        ``smooth`` (K,) is near the truth, if it is known.
-        """
+        """The estimates of a channel's shares, or of sums of cells; ``smooth`` (K,) is near."""
         try:
             shares = data.channel.invert(data.weights)
             if smooth is None:
@@ -264,10 +259,7 @@ class UnbiasedShares:
         return sums < _CANCEL * lower.size
 
     def limits(self, weights: np.ndarray, z: float) -> np.ndarray:
-        """A lower and an upper limit (2,) of c'theta.
-
-        Shapes: weights c (K,).
-        """
+        """A lower and an upper limit (2,) of c'theta, for weights c (K,)."""
         return _in_order(lambda with_slack: self._limits(weights, z, with_slack))
 
     def _limits(self, weights: np.ndarray, z: float, with_slack: bool) -> np.ndarray:
@@ -289,10 +281,7 @@ class UnbiasedShares:
         estimate: float,
         range_: tuple[float, float] | None = None,
     ) -> np.ndarray:
-        """The interval (2,) of c'theta, clipped to its range and widened to hold an estimate.
-
-        Shapes: weights c (K,).
-        """
+        """The interval (2,) of c'theta, clipped to its range and widened to hold an estimate."""
         least, most = range_ or (float(weights.min()), float(weights.max()))
         z = normal_quantile(level, self.degrees)
         bounds = np.clip(self.limits(weights, z), least, most)
@@ -330,10 +319,7 @@ class UnbiasedShares:
         return np.array(ends)
 
     def slack(self, weights: np.ndarray, z: float) -> tuple[np.ndarray, float]:
-        """s (K,) of an upper limit of c'theta, and the bias b <= 0 of s'T.
-
-        Shapes: weights c (K,).
-        """
+        """s (K,) of an upper limit of c'theta, for weights c (K,), and the bias b <= 0 of s'T."""
         size = weights.size
         if len(self.drawn) == 0:
             return np.zeros(size), 0.0
@@ -402,10 +388,7 @@ class _Near:
         return replace(start, best=best, least=start._distance_of(best))
 
     def reach(self, about: np.ndarray, z: float) -> tuple[int, int]:
-        """The first place after which F can be q, and the last one after which it can be less.
-
-        Shapes: about (V + 1, K).
-        """
+        """The first place after which F can be q, and the last after which it can be less."""
         values = about @ self.best
         at = 1 + int(np.argmax(np.append(values[1:-1] >= -ROUNDING, True)))
         first, last = (0, at), (at - 1, len(about) - 1)

@@ -181,10 +181,7 @@ class Moments:
 def exchangeable(
     z: np.ndarray, sizes: np.ndarray, ratios: np.ndarray, per_person: int
 ) -> Callable[[float], Moments]:
-    """The posterior of groups without an order, as a function of s.
-
-    Shapes: z (G, J), sizes (G,), ratios (J,).
-    """
+    """The posterior of groups without an order, as a function of s; z (G, J), ratios (J,)."""
     n = np.maximum(sizes, 1)[:, None].astype(np.float64)
     has_reports = (sizes > 0)[:, None]
     fresh = np.maximum(1 - per_person / n, 0.0)
@@ -216,10 +213,7 @@ def along_time(
     times: np.ndarray,
     series: np.ndarray,
 ) -> Callable[[float], Moments]:
-    """The posterior of groups on paths in time, as a function of s.
-
-    Shapes: z (G, J), sizes (G,), ratios (J,), times (G,), series (G,).
-    """
+    """The posterior as a function of s of groups on paths ``series`` (G,) in ``times`` (G,)."""
     # A path is a random walk on contrasts, with steps of covariance s d P, where d is the time in
     # units of the middle distance; its first group is as free as can be, s = 1. Coordinates are
     # independent local level models: a Kalman filter and a backward pass.
@@ -267,10 +261,7 @@ def pooled(
     sizes: np.ndarray,
     series: np.ndarray | None = None,
 ) -> Pooled:
-    """The posterior of the shares, averaged over s.
-
-    Shapes: sizes (G,), series (G,).
-    """
+    """The posterior of the shares, averaged over s; ``sizes`` and ``series`` are (G,)."""
     unit = float(np.median(sizes[sizes > 0])) * max(float(np.median(coordinates.ratios)), _TINY)
     values, each = _posterior_of_spread(at, unit)
     weights = each if series is None else each[:, series]
@@ -317,10 +308,7 @@ def _posterior_of_spread(
 
 
 def _mixed_over_groups(logs: np.ndarray, level: np.ndarray, grid: np.ndarray) -> np.ndarray:
-    """The posterior weights (D, S) of values of s in each group.
-
-    Shapes: logs (D, S), level (D,), grid (D,).
-    """
+    """The posterior weights (D, S) of values of s in each group, from ``logs`` (D, S)."""
     priors = []  # log-probabilities (D,) of the values in a group, for each law between groups
     for deviation in _UNLIKE:
         if deviation == 0:

@@ -75,10 +75,7 @@ class RoughPosterior:
 
     @classmethod
     def of(cls, data: LikelihoodData, fit: Fit) -> RoughPosterior | None:
-        """The posterior of the reports of a log-spline; None of another estimate.
-
-        Nor is there one of very many values, which a log-spline has in cells.
-        """
+        """The posterior of the reports of a log-spline on single values; None of others."""
         draws = None if fit.posterior is None else fit.posterior.draws
         if not isinstance(draws, Draws):
             return None
@@ -123,10 +120,7 @@ class RoughPosterior:
         return np.concatenate(positive), np.concatenate(straight)
 
     def limits(self, weights: np.ndarray | None, level: float, count: int) -> np.ndarray:
-        """The limits (r, 2) of linear functions of the shares, of both kinds of draws.
-
-        Shapes: weights (r, K), None for the shares.
-        """
+        """The limits (r, 2) of both kinds of draws, of ``weights`` (r, K) or else of shares."""
         ends = []
         for drawn in _drawn_for_limits(self, count):
             values = drawn if weights is None else drawn @ weights.T
@@ -196,10 +190,7 @@ def _likelihood(data: LikelihoodData, fit: Fit) -> Likelihood:
 
 
 def _with_atoms(likelihood: Likelihood, model: Model, heaps: np.ndarray, domain: Domain) -> Model:
-    """The model of one scale with atoms at the ends and heaps, at its maximum.
-
-    Shapes: heaps (K, J).
-    """
+    """The model of one scale with atoms at the ends and ``heaps`` (K, J), at its maximum."""
     x, scale = model.design, model.scale
     columns, is_normal, phi = x.columns.copy(), x.spline.copy(), model.phi.copy()
     # The groups are the polynomial of orders above 1, two ends if there are any, and nonresponse.

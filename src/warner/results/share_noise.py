@@ -48,10 +48,7 @@ class ShareNoise:
         least: float = 0.0,
         centre: np.ndarray | None = None,
     ) -> ShareNoise:
-        """The noise of the inversion of a tally.
-
-        Shapes: centre (K,).
-        """
+        """The noise of the inversion of a tally, at the shares ``centre`` (K,)."""
         channel = data.channel
         centre = channel.invert(data.weights) if centre is None else centre
         plausible = project(centre)
@@ -91,10 +88,7 @@ class ShareNoise:
         return np.asarray(np.sqrt(np.maximum(variance, 0.0) / data.n))
 
     def variance(self, null: float, at_one: float, t: np.ndarray) -> np.ndarray:
-        """The variance (J,) of an estimate with the moments ``null`` and ``own`` at shares t (J,).
-
-        It is at least 0.
-        """
+        """The variance (J,), not below 0, of an estimate with these moments at shares t (J,)."""
         there = (1 - t) * null + t * at_one - t**2
         out = for_target(self.data, self.target, there, t)
         return np.asarray(np.maximum(out, 0.0) / self.data.n)
@@ -162,10 +156,7 @@ def least_share(data: LikelihoodData, target: str, z: float) -> float:
 def for_target(
     data: LikelihoodData, target: str, variance: np.ndarray, shares: np.ndarray
 ) -> np.ndarray:
-    """The variance (K,) per report around the target, from that of independent people.
-
-    Shapes: shares (K,).
-    """
+    """The variance (K,) per report around the target, from that of independent people."""
     if target == "respondents":
         return np.asarray(variance - (shares - shares**2))
     if data.reports_per_person == 1:
@@ -320,10 +311,7 @@ def simultaneous(solution: Solution, level: float = 0.95, target: str = "populat
 
 
 def _largest(noise: ShareNoise, shares: np.ndarray, errors: np.ndarray, z: float) -> np.ndarray:
-    """The largest error in standard deviations of each of B simulated tallies, (B,).
-
-    Shapes: shares (K,), errors (B, K).
-    """
+    """The largest error in standard deviations of each of B simulated tallies, (B,)."""
     n, least = noise.data.n, least_share(noise.data, noise.target, z)
     out = np.empty(len(errors))
     for row, error in enumerate(errors):
@@ -342,10 +330,7 @@ def simulated_errors(
     rng: np.random.Generator,
     draws: int,
 ) -> np.ndarray | None:
-    """The errors of the unbiased estimates on tallies simulated from ``shares``.
-
-    Shapes: shares (K,), B = draws -> (B, K).
-    """
+    """The errors (B, K) of unbiased estimates on B = draws tallies simulated from ``shares``."""
     rows, size = data.channel.shape
     if size > _MOST_SIMULATED or (rows > _MOST_ROWS * size and rows * size > _SMALL_CHANNEL):
         return None
@@ -375,10 +360,7 @@ def _simulated(
 
 
 def independent_factor(level: float, two_sided: np.ndarray) -> float:
-    """c with prod_x (1 - sides_x Phi(-c)) = level, where interval x errs on one side or on two.
-
-    Shapes: two_sided (K,).
-    """
+    """c with prod_x (1 - sides_x Phi(-c)) = level, where interval x errs on one side or on two."""
     sides = 1.0 + two_sided
     low, high = (
         0.0,
@@ -496,10 +478,7 @@ class _Kind:
 
     @classmethod
     def of(cls, noise: ShareNoise, index: np.ndarray, shares: np.ndarray) -> _Kind:
-        """The tests of the values ``index``, with the noise of the middle one of them.
-
-        Shapes: shares (K,).
-        """
+        """The tests of the values ``index``, with the noise of the middle one of them."""
         size, n = shares.size, noise.data.n
         null, at_one = (float(np.median(v[index])) for v in (noise.null, noise.own))
 
@@ -607,10 +586,7 @@ def _levels(kinds: list[_Kind], alpha: float, size: int) -> _Levels:
 
 
 def _skewness(noise: ShareNoise, index: np.ndarray, t: np.ndarray) -> np.ndarray:
-    """The skewness (J,) of an estimate at shares t; 0 where reports do not support values.
-
-    A support count is binomial, with probability mu = q + gap t.
-    """
+    """The skewness (J,) of a support count, a binomial, at shares t; 0 where there is none."""
     law = noise.data.channel.binomial_law(noise.plausible)
     if law is None:
         return np.zeros(t.size)

@@ -151,10 +151,7 @@ class Solution(Hinting):
 
     @cached_property
     def smoothed(self) -> tuple[np.ndarray | None, np.ndarray]:
-        """The log-spline of the reports (K,) and draws (B, K), which make limits narrower.
-
-        None and no draws where values have no order.
-        """
+        """The log-spline of the reports (K,) and draws (B, K); None and no draws if not ordered."""
         if not self.domain.answered.is_ordered:
             return None, np.empty((0, self.domain.size))
         from warner.estimators.log_spline import LogSpline
@@ -249,10 +246,7 @@ class Composed:
 
 
 def marginal_estimate(estimate: Solution, names: str | Sequence[str]) -> Solution:
-    """The marginal of a joint estimate on some of its attributes.
-
-    theta'(x') = sum of theta(x) over the tuples x with the kept attributes x'
-    """
+    """The marginal of a joint estimate: sums over the tuples with the kept attributes."""
     domain = estimate.domain
     keep = positions(domain, names)
     if keep == tuple(range(len(domain.shape))) and len(keep) > 1:
@@ -379,10 +373,7 @@ class WithinBlock:
 
 
 def within(theta: np.ndarray, block: slice) -> np.ndarray:
-    """The shares of a block, divided by their sum; uniform where the sum is not positive.
-
-    Shapes: theta (K,) -> (V,).
-    """
+    """The shares (V,) of a block, divided by their sum; uniform where the sum is not positive."""
     shares = theta[block]
     total = float(shares.sum())
     return shares / total if total > 0 else np.full(shares.size, 1 / shares.size)

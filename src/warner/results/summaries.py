@@ -179,11 +179,7 @@ class Quantity(BoundedNumber):
         return limits
 
     def _wald(self, level: float, target: str) -> np.ndarray | None:
-        """The interval (2,) that holds for every distribution.
-
-        None where the number has none, or the unbiased estimates are not known. See
-        :mod:`warner.results.linear_limits`.
-        """
+        """The interval (2,) that holds for every distribution; None where there is none."""
         from warner.results.linear_limits import UnbiasedShares
 
         block = getattr(self._of, "block", None)
@@ -267,10 +263,7 @@ class Quantity(BoundedNumber):
         return widened
 
     def _alone(self) -> Quantity | None:
-        """The same number from the reports of a marginal alone; None where it is no marginal.
-
-        To refit the joint distribution 200 times would take minutes.
-        """
+        """The number from a marginal's reports alone, which is fast; None of all others."""
         result = self._estimate
         data = result.data
         if result.sums is None or not data.channel.has_likelihood or not data.domain.is_ordered:
@@ -343,9 +336,7 @@ class Sampled:
 
 @dataclass(frozen=True, eq=False)
 class Ratio:
-    """A ratio of two estimated numbers, such as a mean among people whose share is estimated
-    too.
-    """
+    """A ratio of two estimated numbers, such as a mean among people whose share is estimated."""
 
     numerator: float  # N
     denominator: float  # f
@@ -416,10 +407,7 @@ class Cumulative:
         return cumulative(_distribution(theta)[self.order])
 
     def reached(self, shares: np.ndarray, q: float) -> float:
-        """Return the smallest value at which cumulative shares are q or more.
-
-        Shapes: shares (K + 1,).
-        """
+        """Return the smallest value at which cumulative ``shares`` (K + 1,) are q or more."""
         j = max(1, int(np.argmax(shares >= q - ROUNDING)))
         if not self.has_bins:
             return float(self.edges[j - 1])
@@ -428,10 +416,7 @@ class Cumulative:
         return float(self.edges[j - 1] + fraction * (self.edges[j] - self.edges[j - 1]))
 
     def invert(self, bounds: np.ndarray, of: Quantile) -> np.ndarray:
-        """Return the values (2,) between which F can reach q.
-
-        Shapes: bounds (K + 1, 2).
-        """
+        """Return the values (2,) between which F can reach q, from its ``bounds`` (K + 1, 2)."""
         q = of.q
         if q <= ROUNDING:
             # The quantile at 0 is the least value for any shares.

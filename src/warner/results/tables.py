@@ -411,10 +411,7 @@ def tells_nothing(result: Any, rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def drawn_to_the_middle(results: Iterable[Any]) -> str:
-    """The sentence on means of so few people that a smooth shape is mostly a guess; else "".
-
-    ``results`` are one result, or those of groups.
-    """
+    """The sentence on means of so few people that a smooth shape is mostly a guess; else ""."""
     of_numbers = [one for one in results if one.domain.answered.is_numeric]
     if not of_numbers:
         return ""
@@ -528,9 +525,7 @@ def unusual_end(result: Any) -> str:
 
 
 def about_clipped(result: Any) -> str:
-    """The sentence on numbers that nearly all stand at one limit, where those beyond it are moved
-    there; else "".
-    """
+    """The sentence on numbers nearly all at one limit, where others are moved there; else ""."""
     domain = result.domain.answered
     if not getattr(domain, "clip", False) or domain.size < _FEWEST_BINS:
         return ""

@@ -224,10 +224,7 @@ def _alone(sample: Sample) -> Sample:
 
 
 def _covariance(samples: Sequence[Sample], factors: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """The covariance (B, B) of sum_g l_g c'T_g.
-
-    Shapes: factors l (G,), functions c (K, B).
-    """
+    """The covariance (B, B) of sum_g l_g c'T_g, for factors l (G,) and functions c (K, B)."""
     total = np.zeros((c.shape[1], c.shape[1]))
     for g, one in enumerate(samples):
         total += factors[g] ** 2 * (c.T @ one.covariance() @ c)

@@ -353,10 +353,7 @@ def _require_one_total(targets: list[Target]) -> None:
 
 
 def _raked(sizes: np.ndarray, targets: list[Target]) -> tuple[np.ndarray, bool]:
-    """Weights (G,) with the sum 1 that meet all margins, and whether they do.
-
-    Shapes: sizes (G,).
-    """
+    """Weights (G,) with the sum 1 that meet all margins, and whether they do."""
     weights = sizes / sizes.sum()
     for _ in steps(range(_ROUNDS), "raking"):
         worst = 0.0

@@ -676,10 +676,7 @@ def _refused(call: Any) -> bool:
 
 
 def drawn_for(mechanism: Mechanism, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-    """Reports of people with given values; answers are uniform in the bins of an interval.
-
-    Shapes: index (n,).
-    """
+    """Reports of people with values index (n,); answers are uniform in the bins of an interval."""
     if not mechanism.represents_interval:
         return mechanism.randomize_index(index, source)
     answers = _answers(mechanism, mechanism.domain, index, source)

@@ -172,10 +172,7 @@ class HttpRefused(Refused):
 
 
 def policy(form_action: str, origins: Sequence[str] = (), issuer: str = "") -> str:
-    """The content security policy of a page, which the pages of some origins may frame.
-
-    ``issuer`` is another address that the page's script may ask.
-    """
+    """The content security policy of a page, with frames in ``origins``, asking also ``issuer``."""
     # Nothing is loaded from elsewhere, no script or style stands in a page, and no other site may
     # frame it. Where a form could send answers past the script, form-action 'none' forbids it.
     frames = " ".join(origins) or "'none'"

@@ -109,10 +109,7 @@ class SmallDomainPosterior:
 
     @classmethod
     def of(cls, likelihood: np.ndarray, noise: np.ndarray) -> SmallDomainPosterior:
-        """Compute the posterior.
-
-        Shapes: likelihood (K, J + 1), noise (K,).
-        """
+        """Compute the posterior from likelihoods (K, J + 1) and noise (K,)."""
         # The law of theta_x given the sum is f_x(t), likelihood times prior, times the convolution
         # of the other f at 1 - t.
         size, points = likelihood.shape
@@ -230,9 +227,7 @@ _Step: TypeAlias = tuple[np.ndarray, float, np.ndarray, np.ndarray]
 def with_whole_reports(
     data: LikelihoodData, noise: EstimateNoise, theta: np.ndarray
 ) -> EstimateNoise | None:
-    """Estimates from whole reports, by one step of their likelihood from ``theta`` (K,), or
-    None.
-    """
+    """Estimates by one step of the likelihood of whole reports from ``theta`` (K,), or None."""
     # y = theta + B (s - 1) is efficient with variances diag(B) / n, B the inverse information on
     # vectors that sum to 0. As independent given the sum they are K / (K - 1) times as large.
     channel, size = data.channel, theta.size
@@ -316,9 +311,7 @@ def _scoring_step(data: LikelihoodData, theta: np.ndarray) -> _Step | None:
 def _inverse_products(
     channel: LikelihoodOperator, d: np.ndarray, right: np.ndarray
 ) -> np.ndarray | None:
-    """B r for each column r of ``right`` (K, C), by conjugate gradients on vectors that sum to
-    0.
-    """
+    """B r for each column r of ``right`` (K, C), by conjugate gradients on vectors of sum 0."""
     # The number of steps depends on how unequal the d (m,) are, not on K: for equal d, I is a
     # multiple of the identity there.
     residual = right - right.mean(axis=0)

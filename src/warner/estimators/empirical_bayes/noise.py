@@ -34,10 +34,7 @@ class SupportCounts:
         return replace(self, share=self.share[index], q=self.q[index], gap=self.gap[index])
 
     def logs(self, atoms: np.ndarray) -> np.ndarray:
-        """Log-likelihoods of the counts: binomial, or Poisson where reports are values.
-
-        Shapes: atoms (J,) -> (K, J).
-        """
+        """Log-likelihoods (K, J) of counts: binomial, or Poisson where reports are values."""
         share, q, gap = (v[:, None] for v in (self.share, self.q, self.gap))
         if (q == q[:1]).all() and (gap == gap[:1]).all():
             q, gap = q[:1], gap[:1]  # one law for all values takes J logarithms
@@ -50,9 +47,7 @@ class SupportCounts:
 
 @dataclass(frozen=True, eq=False)
 class EstimateNoise:
-    """K unbiased estimates y of shares with variances (null + slope t - t^2) / n at true shares
-    t.
-    """
+    """K unbiased estimates y with variances (null + slope t - t^2) / n at true shares t."""
 
     # For counts with mu = q + gap t the variance is mu (1 - mu) / (n gap^2), so null = q (1 - q) /
     # gap^2 and slope = (1 - 2q) / gap. Else both are exact, from ``Channel.variance_at_zero``.
@@ -130,18 +125,13 @@ class EstimateNoise:
         )
 
     def variance(self, t: np.ndarray) -> np.ndarray:
-        """The variances (K,) of the estimates at true shares t (K,), clipped to [0, 1].
-
-        They are at least 1 / n^2, the square of the share of one report.
-        """
+        """The variances (K,), at least 1 / n^2, of the estimates at true shares t in [0, 1]."""
         t = np.clip(t, 0.0, 1.0)
         out: np.ndarray = np.maximum((self.null + self.slope * t - t**2) / self.n, 1.0 / self.n**2)
         return out
 
     def free_variance(self, t: np.ndarray) -> np.ndarray:
-        """The variances (K,) without the condition that shares sum to one: of Poisson counts where
-        reports are values.
-        """
+        """The variances (K,) without the condition that shares sum to one."""
         out = self.variance(t)
         if self.direct and self.q is not None and self.gap is not None:
             out = out / np.clip(1 - self.q - self.gap * np.clip(t, 0.0, 1.0), 1 / self.n, 1.0)
@@ -154,10 +144,7 @@ class EstimateNoise:
         return out
 
     def likelihood(self, atoms: np.ndarray) -> np.ndarray:
-        """The likelihood of each share at the atoms.
-
-        Shapes: atoms (J,) -> (K, J).
-        """
+        """The likelihood (K, J) of each share at the atoms (J,)."""
         if self.groups:
             logs = np.sum([group.logs(atoms) for group in self.groups], axis=0)
         elif self.q is None or self.gap is None:
@@ -188,10 +175,7 @@ class EstimateNoise:
         return out
 
     def _kinds(self) -> np.ndarray:
-        """null and slope (2, K), rounded to 12 digits of the largest.
-
-        So values with the same noise have the same numbers.
-        """
+        """null and slope (2, K), rounded so that values with the same noise have equal numbers."""
         each = np.stack([self.null, self.slope])
         largest = np.abs(each).max(axis=1, keepdims=True)
         return np.round(each / np.where(largest > 0, largest, 1.0), 12)
@@ -245,10 +229,7 @@ class EstimateNoise:
         )
 
     def distinct(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Values with the same data, up to rounding.
-
-        Returns (K,).
-        """
+        """Values with the same data, up to rounding: (K,)."""
         # Estimates of equal counts may differ in their last digits, as sums took another order.
         least = float(np.sqrt(self.variance(self.y).min())) * SETTINGS.same_estimate
         columns = [np.round(self.y / least), *self._kinds()]
@@ -264,10 +245,7 @@ class EstimateNoise:
         return kind, one, alike
 
     def rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Group values with nearly equal data into R rows.
-
-        Returns (K,).
-        """
+        """Group values with nearly equal data into R rows: (K,)."""
         scaled = self.y / np.sqrt(self.variance(self.y))
         prediction = (
             np.zeros(1)
@@ -331,9 +309,7 @@ def _pool_estimates(
 
 
 def _fill_gaps(steps: np.ndarray) -> np.ndarray:
-    """Sorted integers, with 1, 3, 7, 15, .. more next to either side of each gap, up to its
-    middle.
-    """
+    """Sorted integers, with 1, 3, 7, .. more on either side of each gap, up to its middle."""
     # Else the last atom before a gap would stand for half of it, with too much mass.
     gap = np.diff(steps)[:, None]
     far = 2 ** np.arange(1, 40) - 1
@@ -346,10 +322,7 @@ def _fill_gaps(steps: np.ndarray) -> np.ndarray:
 def _groups(
     data: LikelihoodData, moved: np.ndarray, shares: np.ndarray
 ) -> tuple[SupportCounts, ...]:
-    """The counts of each of several mechanisms, each moved as the estimates (K,) were.
-
-    Empty where one of them does not count support.
-    """
+    """The counts of each mechanism, moved as the estimates were; none if one counts no support."""
     groups = data.channel.split_groups(data.weights, data.n)
     if len(groups) < 2:
         return ()
@@ -364,10 +337,7 @@ def _groups(
 
 
 def move_to_sum(values: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    """Move numbers in proportion to their variances until their sum is one.
-
-    Shapes: values (K,), variance (K,) -> (K,).
-    """
+    """Move numbers (K,) in proportion to their variances (K,) until their sum is one."""
     total = float(variance.sum())
     share = variance / total if total > 0 else np.full(values.size, 1 / values.size)
     out: np.ndarray = values + share * (1 - float(values.sum()))

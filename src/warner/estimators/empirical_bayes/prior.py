@@ -197,10 +197,7 @@ _SAFE_EXPONENT = 500.0
 
 
 def with_mean(g: np.ndarray, atoms: np.ndarray, mean: float) -> np.ndarray:
-    """Find the law h with a given mean that is nearest to the law g in likelihood, or g if none is.
-
-    Shapes: g (J,), atoms (J,) -> (J,).
-    """
+    """The law with this mean nearest to the law g (J,) in likelihood, or g if there is none."""
     # h_j = g_j / (1 + lambda d_j), d_j = a_j - mean, maximises sum_j g_j log h_j. lambda is the
     # root of the decreasing sum_j g_j d_j / (1 + lambda d_j); none if all mass is on one side of
     # the mean.
@@ -227,11 +224,7 @@ def with_mean(g: np.ndarray, atoms: np.ndarray, mean: float) -> np.ndarray:
 
 
 def candidate_priors(atoms: np.ndarray, mean: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The F candidate laws on the atoms, each with the mean ``mean``, their weights, and which have
-    few large values.
-
-    Shapes: atoms (J,) -> (F, J), (F,), (F,).
-    """
+    """F laws (F, J) on atoms with this mean, their weights, and which have few large values."""
     # Gamma laws of mean m / K, of half the weight; such laws with the rest of the mass on few large
     # values, log-uniform on [1 / K, 1]; and laws with some values absent. An atom stands for the
     # interval between the midpoints to its neighbours.
@@ -290,10 +283,7 @@ class LearnedPrior:
     parts: list[tuple[float, float, np.ndarray, np.ndarray, np.ndarray]]
 
     def posteriors(self, likelihood: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """The posterior of each value under the prior that was learnt from the other values.
-
-        Shapes: likelihood (K, J), rows (K,) -> (K, J).
-        """
+        """The posterior (K, J) of each value under the prior learnt from the other values."""
         total = np.zeros(likelihood.shape)
         for weight, prior in self._priors:
             posterior = likelihood * (prior if prior.ndim == 1 else np.take(prior, rows, axis=0))
@@ -318,10 +308,7 @@ class LearnedPrior:
 def fit_prior(
     likelihood: np.ndarray, counts: np.ndarray, atoms: np.ndarray, mean: float, absolute: bool
 ) -> LearnedPrior:
-    """Learn the prior from rows of data.
-
-    Shapes: likelihood L (R, J), counts (R,), atoms (J,).
-    """
+    """Learn the prior from R rows of data, with likelihoods L (R, J) and ``counts`` (R,)."""
     # 1. The base averages the candidates, each weighted by p(y | sum theta = 1) = p(y) p(sum = 1 |
     # y) / p(sum = 1), both sums taken as normal, over its risk; laws with few large values and the
     # others by their evidence together, over a power of their risk.
@@ -406,10 +393,7 @@ def rare_masses(edges: np.ndarray, noise: np.ndarray) -> np.ndarray:
 
 
 def few_values_prior(likelihood: np.ndarray, atoms: np.ndarray, noise: np.ndarray) -> LearnedPrior:
-    """The flat laws of few values, where the noise is too small for a lattice.
-
-    Shapes: likelihood (K, J), atoms (J,), noise (K,).
-    """
+    """The flat laws of few values, where the noise (K,) is too small for a lattice."""
     edges = np.concatenate([[0.0], (atoms[1:] + atoms[:-1]) / 2, [1.0]])
     flat = np.array([law[1:] for law in SETTINGS.simplex_laws if law[0] == 1])
     absent, rare, weights = flat.T
@@ -429,10 +413,7 @@ def tilt_to_sum(
     noise: np.ndarray,
     alike: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Multiply posteriors by exp(lambda a) so that their means sum to ``target``.
-
-    Shapes: posteriors (K, J), atoms (J,), noise (L,), alike (K,) -> (K, J).
-    """
+    """Multiply posteriors (K, J) by exp(lambda a) so that their means sum to ``target``."""
     # The saddle-point approximation of the posterior given the sum. Values held apart are normal:
     # their means move by lambda times their variances.
     times = np.ones(len(posteriors)) if alike is None else alike.astype(np.float64)
@@ -529,10 +510,7 @@ class NeighbourPrediction:
     cap: float  # shares above it are too few and too large to be predicted from the others
 
     def likelihood(self, atoms: np.ndarray) -> np.ndarray:
-        """The likelihood of the predictions at possible shares.
-
-        Shapes: atoms (J,) -> (K, J).
-        """
+        """The likelihood (K, J) of the predictions at possible shares, the atoms (J,)."""
         away = self.value[:, None] - np.minimum(atoms, self.cap)
         out: np.ndarray = np.exp(-(away**2) / (2 * self.variance)) + SETTINGS.odd_value
         return out
@@ -543,10 +521,7 @@ class NeighbourPrediction:
 
 
 def predict_from_neighbours(y: np.ndarray, variance: np.ndarray) -> NeighbourPrediction | None:
-    """Predict each share from the other values.
-
-    Shapes: y (K,), variance (K,).
-    """
+    """Predict each share from the other values' estimates y (K,)."""
     # Estimates are cut to v = min(y, cap), else the few largest dominate the spectrum. With d = v -
     # mean, m its filtered form and h the mean derivative, z = m - h d is uncorrelated with the
     # noise of v_x (Stein), and v = mean + beta z + error + noise is a regression. With T the
@@ -587,10 +562,7 @@ def predict_from_neighbours(y: np.ndarray, variance: np.ndarray) -> NeighbourPre
 
 
 def _cut_at(y: np.ndarray) -> float | None:
-    """The largest cap under which no few values make up the spread.
-
-    None where half the values would have to be cut.
-    """
+    """The largest cap under which no few values make up the spread; None if it cuts half."""
     for cap in np.sort(y)[::-1][: y.size // 2]:
         squares = (np.minimum(y, cap) - np.minimum(y, cap).mean()) ** 2
         if float(squares @ squares) <= SETTINGS.peakedness * float(squares.sum()) ** 2:
@@ -599,11 +571,7 @@ def _cut_at(y: np.ndarray) -> float | None:
 
 
 def filtered(d: np.ndarray, noise: float) -> tuple[np.ndarray, float]:
-    """Filter the spectrum U of a vector by F = gain(p) U, p = |U|^2 / noise; also its mean
-    derivative.
-
-    Shapes: d (K,) -> (K,).
-    """
+    """Filter the spectrum U of d (K,) by gain(|U|^2 / noise) U; also its mean derivative."""
     # h = sum_x (dm_x / dd_x) / K: a complex frequency adds 2 gain + 2 p gain', the real frequency K
     # / 2 gain + 2 p gain'. gain' is the posterior variance of the gain.
     spectrum = np.fft.rfft(d)
@@ -619,10 +587,7 @@ def filtered(d: np.ndarray, noise: float) -> tuple[np.ndarray, float]:
 
 
 def gains(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Posterior mean and variance of the gain P / (P + noise) at each of F frequencies.
-
-    Shapes: p (F,) -> (F,).
-    """
+    """Posterior mean and variance (F,) of the gain P / (P + noise) at F frequencies p."""
     # p is exponential with mean 1 + P / noise. The prior of P is learnt from all other frequencies,
     # with more weight on near ones, on 0 and 1/8, 1/4, .. times the power of the noise.
     high = max(4, int(np.log2(max(float(p.max()), 2.0)) + 2))
