@@ -55,10 +55,7 @@ def power_of_block(size: int, base: int, most: int) -> int:
 
 
 class BorderedChannel(LikelihoodOperator):
-    """The rows of reports that tell blocks apart, and up to four sums of the other rows.
-
-    Shapes: inner (r, F), rows (r, E), sums (g, E), levels (g,), blocks (C,).
-    """
+    """The rows (r, E) of reports that tell blocks apart, and up to four sums of the others."""
 
     # Other rows are grouped by whether they are likelier under the first and the last value. E are
     # the cells that are no blocks; ``levels`` are the sums of the other rows in any block.

@@ -597,10 +597,7 @@ _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np
 
 
 def slice_squares(law: SupportLaw, members: int) -> tuple[float, float]:
-    """E Z^2 where the value of the person is outside a slice, and where it is inside.
-
-    Z = sum over the slice's bits b of (b - q) / gap, for values that are all alike.
-    """
+    """E Z^2 where the value is outside a slice, and inside; Z sums (b - q) / gap over its bits."""
     # A slice has r bits, of which k = 0 or 1 is the person's. Their sum has the mean r q + k gap.
     low, gap = float(law.q[0]), float(law.gap[0])
     with_value, others = law.pairs or ((low + gap) * low, low**2)

@@ -327,11 +327,7 @@ _LARGEST_WORK = 2**36  # people times rows that are multiplied
 def whole_table(
     channels: Sequence[Channel], people: IntArray, rng: np.random.Generator
 ) -> IntArray:
-    """Counts (m_1, .., m_d) of the reports of ``people`` (K_1, .., K_d) about d attributes.
-
-    The rows of every channel are whole reports. One attribute is drawn after another, because a
-    person's reports are independent given the person's values.
-    """
+    """Counts (m_1, .., m_d) of the reports of ``people`` (K_1, .., K_d), attribute by attribute."""
     table = people
     for axis, channel in enumerate(channels):
         moved = np.moveaxis(table, axis, 0)

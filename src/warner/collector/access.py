@@ -41,10 +41,7 @@ def token_hash(token: str) -> bytes:
 
 
 class Owner:
-    """Knows the owner, and others to whom the owner gave a token, by their tokens.
-
-    ``stored`` gives the SHA-256 of each token by its name; "" is the owner's own.
-    """
+    """Knows the owner, "", and others, by the SHA-256 of tokens that ``stored`` gives by name."""
 
     def __init__(self, stored: Callable[[], Mapping[str, bytes]]) -> None:
         self._stored = stored

@@ -434,10 +434,7 @@ def _note_in(path: Path) -> tuple[dict[str, Any], bytes]:
 
 
 def _memo_in(path: Path) -> tuple[bytes | None, str | None, float]:
-    """The key and the state of permanent reports, None before the first one, and what they spent.
-
-    NaN for what they spent where an older program, which did not keep it, wrote the file.
-    """
+    """The key, the state of permanent reports or None, and what they spent, NaN if unknown."""
     if not path.exists():
         return None, None, 0.0
     try:

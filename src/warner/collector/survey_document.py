@@ -74,10 +74,7 @@ class Question:
 
 
 def draw_of(study: Study) -> OneOf | None:
-    """The mechanism that draws what a person is asked; None where everybody is asked everything.
-
-    Of a study with one question, whose items people tick, it draws the items.
-    """
+    """The mechanism that draws what a person is asked, also of items; None where all is asked."""
     if study.design is not None:
         rule = "cannot be served: the live page computes as if people were a simple random sample"
         remedy = (

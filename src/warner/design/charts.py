@@ -58,11 +58,7 @@ class Compared(Protocol):
 
 
 def ranking(comparisons: Mapping[str, Compared]) -> Any:
-    """Return a chart of methods by their errors, with one panel for each comparison.
-
-    A dot is the error of a method, on a logarithmic scale, and its bar extends two standard errors
-    to both sides. The methods are sorted from the least error to the largest.
-    """
+    """Return a chart of methods from the least error on, with bars of two standard errors."""
     return page([_ranked(name, comparison) for name, comparison in comparisons.items()])
 
 
@@ -142,11 +138,7 @@ class DrawnWidths:
 
 
 def widths(drawn: DrawnWidths, title: str) -> Any:
-    """The panel of one question: the width by the number of people, with a line for each epsilon.
-
-    Dashed lines mark the planned number of people and the wanted width. Each line has its name
-    beside its end; lines that lie on each other are one line with all their names.
-    """
+    """The panel of one question: the width by the number of people, with a line per epsilon."""
     alt = require_altair()
     lines = _told_apart(drawn)
     data = [

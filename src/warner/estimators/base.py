@@ -479,12 +479,7 @@ def log_likelihood(channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray
 
 
 def log_likelihood_at(data: LikelihoodData, theta: ArrayLike) -> float | np.ndarray:
-    """The log-likelihood n l of one distribution or of several; see Estimate.log_likelihood_at.
-
-    Distributions are multiplied by the channel together, in blocks.
-
-    Shapes: theta (K,).
-    """
+    """n l of one distribution (K,), or of several in blocks; see Estimate.log_likelihood_at."""
     channel, size = data.channel, data.domain.size
     thetas = numbers_of("theta", theta)
     if thetas.ndim == 0 or thetas.shape[-1] != size:

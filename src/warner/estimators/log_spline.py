@@ -433,11 +433,7 @@ def maximize_penalized(
 
 
 def _cholesky(matrix: np.ndarray, fallback: np.ndarray) -> np.ndarray:
-    """The lower factor of a matrix, or of the fallback where the matrix is not positive.
-
-    The fallback is positive. With very many reports its entries are so large that rounding hides
-    its smallest eigenvalues. Then the smallest sufficient part of its diagonal is added.
-    """
+    """The lower factor of a matrix, else of the fallback with enough added against rounding."""
     for tried in (matrix, fallback):
         with contextlib.suppress(np.linalg.LinAlgError):
             return np.linalg.cholesky(tried)
@@ -505,11 +501,7 @@ def posterior_of_models(models: list[Model]) -> np.ndarray:
 def _grid(
     likelihood: Likelihood, basis: int, cells: Cells | None, nonresponse: bool
 ) -> list[Model]:
-    """The models of every order, its scales from small to large.
-
-    Each scale starts from the maximum of the one before. An order ends where larger scales cannot
-    reach the best model.
-    """
+    """The models of every order, its scales from small to large, each begun at the last maximum."""
     models: list[Model] = []
     best = -np.inf
     for order in _ORDERS[: basis - 1]:
@@ -552,10 +544,7 @@ class Draws:
             yield drawn.shares * (factors if cells is None else cells.spread(factors))
 
     def by_values(self, count: int, rng: np.random.Generator) -> Iterator[tuple[slice, np.ndarray]]:
-        """The same draws of some values after the other: a slice of them, and (values, count).
-
-        The draws of all values are in one order, which is not that of :meth:`one_by_one`.
-        """
+        """The same draws of some values after the other: a slice of them, and (values, count)."""
         of_models = self._of_models(count, rng)
         ends = np.cumsum([drawn.factors.shape[1] for drawn in of_models])
         size, step = of_models[0].shares.size, max(1, _BLOCK // count)
@@ -647,11 +636,7 @@ def weight_of_smoothed_em(
 
 
 def averaged(data: LikelihoodData, theta: np.ndarray, weight: float) -> np.ndarray:
-    """The average of an estimate theta (K,) and smoothed EM, (1 - weight) theta + weight EMS.
-
-    From 256 values smoothed EM has 128 to 255 cells of consecutive values, whose shares are
-    even within cells.
-    """
+    """(1 - weight) theta + weight EMS, on 128 to 255 cells of consecutive values from 256 on."""
     from warner.domains import Optional
     from warner.estimators.literature import SmoothedEM
 

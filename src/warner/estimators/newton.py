@@ -358,10 +358,7 @@ class _Constrained:
         self.most = max(1, min(_ENTRIES // rows, math.isqrt(_ENTRIES)))
 
     def start(self, near: np.ndarray | None) -> _Active | None:
-        """A few values evenly spaced, or all, or those of an earlier maximum.
-
-        None where their columns are too many to form.
-        """
+        """A few values evenly spaced, or all, or those of an earlier maximum; None for too many."""
         size = self.channel.shape[1]
         if near is not None:
             # Newton's method ends sooner with all values that could have a share.

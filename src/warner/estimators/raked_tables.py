@@ -390,10 +390,7 @@ def _cumulated(rows: np.ndarray) -> np.ndarray:
 
 
 def _drawn(cumulated: np.ndarray, given: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """One column for each person, from the row that is given.
-
-    The column is the first whose cumulative share exceeds a uniform number.
-    """
+    """One column for each person: the first whose cumulative share exceeds a uniform number."""
     uniform = rng.random(given.size)
     low = np.zeros(given.size, dtype=np.int64)
     high = np.full(given.size, cumulated.shape[1] - 1)

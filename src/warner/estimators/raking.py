@@ -452,10 +452,7 @@ class RakedJoint(Estimator):
 
 
 def _subsets(data: LikelihoodData, order: int) -> Iterator[tuple[Axes, LikelihoodData]]:
-    """The reports on each subset of ``order`` attributes.
-
-    Tables of many attributes are first summed to blocks, each of which holds several subsets.
-    """
+    """The reports on each subset of ``order`` attributes, summed from blocks of several subsets."""
     done: set[Axes] = set()
     size = len(data.domain.shape)
     for block in blocks_of(size, order):

@@ -161,10 +161,7 @@ def counted_twice(mechanisms: Mapping[str, Randomiser], tallies: Mapping[str, Ta
 def warn_of_copies(
     repeated: str, mechanisms: Mapping[str, Randomiser], tallies: Mapping[str, Tally]
 ) -> None:
-    """Warn of people who were counted twice, by the order of rows or else by the counts.
-
-    ``repeated`` is what :func:`warner._core.foreign_tables.about_repeated` says of the rows.
-    """
+    """Warn of people who were counted twice, by the order of rows, ``repeated``, or by counts."""
     if not repeated and (group := counted_twice(mechanisms, tallies)):
         who = "people" if group == "all" else group
         repeated = (

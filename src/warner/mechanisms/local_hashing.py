@@ -305,11 +305,7 @@ class _FieldFunctions(_Functions):
 
 
 def prime_of_whole_reports(size: int, buckets: int) -> int | None:
-    """The prime whose functions are most like random ones while tallies keep whole reports.
-
-    Two of K values share one of g buckets in nearest to 1 of g of its functions. None if tallies of
-    no prime keep whole reports.
-    """
+    """The prime whose functions are most like random ones with whole reports kept; else None."""
     primes = filter(suits, range(max(size, 2), 2 * math.isqrt(_LARGEST_WINDOWS)))
     fields = (FieldHash(prime, buckets) for prime in primes)
     suited = [each for each in fields if math.prod(each.window_shape) <= _LARGEST_WINDOWS]

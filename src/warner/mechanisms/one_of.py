@@ -571,10 +571,7 @@ class OneOf(Mechanism):
 
 
 def permanent_of(name: str, mechanism: Mechanism) -> Mapping[str, Permanent]:
-    """{question: its Permanent} of a mechanism whose devices keep reports over rounds; else {}.
-
-    Of a mechanism that draws one question for good, a device keeps reports on that question alone.
-    """
+    """{question: its Permanent} of a mechanism whose devices keep reports over rounds; else {}."""
     if isinstance(mechanism, OneOf):
         return mechanism.permanent
     return {name: cast("Permanent", mechanism)} if mechanism.is_permanent else {}

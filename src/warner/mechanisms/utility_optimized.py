@@ -308,10 +308,7 @@ class UtilityOptimizedBits(UtilityOptimized, BitMechanism):
         return BitVector(self.domain.size, ones, mask)
 
     def _placed(self, bits: Callable[[slice], np.ndarray], n: int) -> np.ndarray:
-        """Packed reports (n, bytes) of bits of the sensitive values, and no others.
-
-        ``bits`` makes those of some people, (people, s).
-        """
+        """Packed reports (n, bytes) with bits of sensitive values alone, made by ``bits``."""
         packed = np.zeros((n, self.schema.bytes), dtype=np.uint8)
         # Only bytes with a sensitive bit are made, a few rows at a time.
         held = np.unique(self._members >> 3)

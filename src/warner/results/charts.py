@@ -128,11 +128,7 @@ def chart(
 
 
 def received(estimate: Solution) -> np.ndarray:
-    """The share (K,) of the reports that name each value, before anything is concluded.
-
-    A report of several bits names every value whose bit is set, so that the shares add up to more
-    than 1.
-    """
+    """The share (K,) of reports that name each value; those of several bits name several values."""
     try:
         return estimate.data.channel.support_shares(estimate.data.weights)
     except ArgumentError:
@@ -375,11 +371,7 @@ def _drawn_dots(
 
 
 def _largest(data: list[dict[str, Any]], top: int) -> list[dict[str, Any]]:
-    """The rows of the largest shares, the largest first, and one row of the others together.
-
-    The label of the last row says what the others have together. Its dot is left out where it
-    would make all other rows short, and it has no interval.
-    """
+    """The rows of the largest shares, and one row of all others together, without an interval."""
     ordered = sorted(data, key=lambda row: -row["estimate"])
     chosen, others = ordered[:top], ordered[top:]
     end = max(row["high"] for row in chosen)

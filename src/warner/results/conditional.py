@@ -570,11 +570,7 @@ def conditional(estimate: Solution, key: Any) -> Conditional:
 def frequencies(
     estimate: Solution, level: float = 0.95, target: str = "population"
 ) -> list[dict[str, Any]]:
-    """The frequency of every key: see :meth:`warner.Estimate.frequencies`.
-
-    Where a person holds up to l pairs and the device draws one of l slots, the share of people
-    with the key is l times the share of the draws.
-    """
+    """The share of people with every key: of l slots of which one is drawn, l times the draws'."""
     from warner.estimators.key_value import of_keys
 
     keys, _ = _attributes(estimate)

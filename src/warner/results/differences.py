@@ -1269,11 +1269,7 @@ def _mean_of(samples: Sequence[Sample], weights: np.ndarray) -> np.ndarray:
 
 
 def _noise_at(sample: Sample, mu: np.ndarray) -> np.ndarray:
-    """The covariance (K, K) of one report, where the shares are mu.
-
-    Shares of exactly the respondents may have no noise at all. They get a trace of it, so that any
-    difference of them is far beyond chance.
-    """
+    """The covariance (K, K) of a report at mu; respondents without noise get a trace of it."""
     noise = covariance_of(sample.data, mu, sample.target)
     if sample.target == "respondents":
         trace = _TRACE * max(float(noise.diagonal().max()), 1.0)

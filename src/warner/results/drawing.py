@@ -178,10 +178,7 @@ def scale_of_shares(ends: Sequence[float]) -> Any:
 
 
 def page(panels: Sequence[Any], title: str | None = None, columns: int = 1) -> Any:
-    """A chart of panels, below each other or in columns, and a title above them where there is one.
-
-    ``title`` may be a text, or what :func:`titled` made. A panel may be such a chart.
-    """
+    """A chart of panels, below each other or in columns, under a text or a title of ``titled``."""
     alt = require_altair()
     panels = [panel.copy(deep=False) for panel in panels]
     for panel in panels:

@@ -123,10 +123,7 @@ def tested(
     name: str | None = None,
     among: int = 1,
 ) -> Plausibility:
-    """The plausibility of a tally or several, refused where no answers make such reports.
-
-    ``data`` belong to the tally, where they are known, and it is one ``among`` several.
-    """
+    """The plausibility of a tally or several, refused where no answers make such reports."""
     tallies = [tally] if isinstance(tally, Tally) else list(tally)
     result = (
         plausibility(tally) if data is None else _with_cause(plausibility_of_data(data), tallies)

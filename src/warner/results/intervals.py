@@ -202,10 +202,7 @@ def available_kind(solution: Solution, target: str = "population", kind: str | N
 def standard_errors(
     solution: Solution, target: str = "population", kind: str | None = None
 ) -> np.ndarray:
-    """The standard errors (K,) of the unbiased estimates.
-
-    They are NaN where the intervals are not made of these estimates, as those of smooth numbers.
-    """
+    """The standard errors (K,) of unbiased estimates; NaN where intervals are not made of them."""
     data = solution.data
     is_shares = solution.fit.probabilities is not None
     if not is_shares or available_kind(solution, target, kind) not in OF_REPORTS:

@@ -345,10 +345,7 @@ def _starts(answered: int, size: int, count: int) -> np.ndarray:
 def _expectations(
     channel: LikelihoodOperator, cells: LikelihoodOperator, along: np.ndarray
 ) -> Callable[[np.ndarray], np.ndarray]:
-    """What estimates of cells expect where all people have one value: see UnbiasedShares.
-
-    The columns of the channel of cells are means of those of values, in the same rows.
-    """
+    """What estimates of cells expect where all people have one value: see UnbiasedShares."""
     of_sum = channel.rmatvec(cells.influence(np.ones(along.size))) - 1
 
     def expected(weights: np.ndarray) -> np.ndarray:

@@ -678,11 +678,7 @@ def chosen_pool(
 
 
 def _centre(table: GroupTable) -> np.ndarray:
-    """The shares of all groups together, each above 0.
-
-    It is the recommended estimate, or the projected inversion where that one fails. Half an answer
-    is added for each value, so that no share is ruled out.
-    """
+    """The recommended shares of all groups together, moved above 0 by half an answer for each."""
     data = table.whole
     try:
         shares = np.maximum(recommended(data.domain, data.channel).fit(data).shares, 0.0)

@@ -335,12 +335,7 @@ _MOST_ENTRIES = 2**22  # of a channel whose ratio is computed, a fraction of a s
 
 
 def advice(estimator: Estimator, data: LikelihoodData) -> str | None:
-    """Why another estimator suits the reports better, and which.
-
-    A method that starts from the unbiased estimates of single shares is advised against where the
-    channel is badly conditioned, see :func:`conditioning`. The recommended method is never advised
-    against.
-    """
+    """Why another estimator suits the reports better, and which; never than the recommended one."""
     if not estimator.inverts:
         return None
     better = recommended(data.domain, data.channel)

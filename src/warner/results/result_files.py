@@ -151,10 +151,7 @@ def estimate_rows(
     summaries: Summaries | None = None,
     has_shares: bool = True,
 ) -> Iterator[dict[str, Any]]:
-    """Rows of shares, keys, means and summaries, each with its attribute and measure.
-
-    Where nonresponse is a value, the shares of those who answered follow those of all people.
-    """
+    """Rows of shares, keys, means and summaries, also of those who answered beside nonresponse."""
     about = {"attribute": result.attribute or "", "n": result.n}
 
     def of_shares(row: Mapping[str, Any], measure: str = "share") -> dict[str, Any]:

@@ -153,12 +153,7 @@ def _drawn_for_limits(posterior: RoughPosterior, count: int) -> tuple[np.ndarray
 
 
 def tell_sections(data: LikelihoodData, shares: np.ndarray) -> bool:
-    """Whether the reports alone tell nobody from everybody in a twelfth of the values.
-
-    The mean variance of the unbiased estimates of all twelfths counts.
-
-    Shapes: shares (K,).
-    """
+    """Whether reports alone tell nobody from everybody in a twelfth of the values, on average."""
     answered = np.arange(data.domain.answered.size)
     count = min(_SECTIONS, answered.size)
     sections = np.zeros((shares.size, count))
@@ -241,11 +236,7 @@ def _round_step(least: float) -> float:
 
 
 def smoothed(data: LikelihoodData, fit: Fit | None) -> tuple[np.ndarray | None, np.ndarray]:
-    """The log-spline of the reports (K,), and draws (B, K) from its posterior.
-
-    None and no draws where no log-spline fits, as to reports that no people can have sent. ``fit``
-    is that of :class:`LogSpline`, where it was made.
-    """
+    """The log-spline of the reports (K,), and posterior draws (B, K); None where none fits."""
     if fit is None or fit.posterior is None:
         try:
             with threads_for(data):

@@ -127,11 +127,7 @@ class ShareNoise:
         return np.asarray(np.clip(np.stack([low, high], axis=1), 0.0, 1.0))
 
     def around(self, z: float, factor: float | None = None) -> np.ndarray:
-        """Limits (K, 2) around the unbiased estimates, clipped to [0, 1].
-
-        An estimate outside [0, 1] is first moved to the nearest end, so that the interval keeps its
-        width.
-        """
+        """Limits (K, 2) around the unbiased estimates, which are moved into [0, 1] before that."""
         half = (z if factor is None else factor) * self.deviations(z)
         centre = np.clip(self.centre, 0.0, 1.0)
         return np.asarray(np.clip(np.stack([centre - half, centre + half], axis=1), 0.0, 1.0))
@@ -166,10 +162,7 @@ def for_target(
 
 
 def variances_of(data: LikelihoodData, shares: np.ndarray, target: str) -> np.ndarray:
-    """The variance (K,) of each unbiased estimate of a target, of the design of a survey.
-
-    Of people who were drawn one by one it is that at the ``shares`` (K,).
-    """
+    """The variance (K,) of each unbiased estimate, by the survey design or at ``shares`` (K,)."""
 
     def plain(at: np.ndarray) -> np.ndarray:
         return for_target(data, target, data.channel.variance(at), at)
@@ -190,12 +183,7 @@ def covariance_of(
     target: str = "population",
     starts: np.ndarray | None = None,
 ) -> np.ndarray:
-    """The covariance (K, K) of the inversion per report, for a target.
-
-    That of a survey with a design is n times the covariance of the unbiased estimates.
-
-    Shapes: shares (K,), starts (C,).
-    """
+    """The covariance (K, K) of the inversion per report; for a survey, n times its own."""
     if data.survey is not None:
         alone = replace(data, survey=None)
         cells = None

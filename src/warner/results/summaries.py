@@ -226,11 +226,7 @@ class Quantity(BoundedNumber):
         return np.asarray(np.clip(limits, *whole))
 
     def _of_sample_mean(self, of: Linear, z: float, target: str) -> np.ndarray | None:
-        """The interval (2,) of a mean of numbers around the sample mean.
-
-        Reports can determine the mean, and not the distribution. None for other functions, or where
-        they do not.
-        """
+        """The interval (2,) of a mean around the sample mean; None unless reports determine it."""
         result = self._estimate
         points = result.domain.points
         if not result.domain.is_ordered or points is None:

@@ -15,11 +15,7 @@ from warner.studies.study import Study
 
 
 def poster(study: Study, url: str, translations: Mapping[str, WordsFile] | None = None) -> str:
-    """The poster of a study at an address, in all its languages.
-
-    It says what the survey page says first, and that not all answers are hidden where that is so.
-    People can compare its fingerprint with that of the page.
-    """
+    """The poster of a study at an address, in all its languages, with the page's fingerprint."""
     hardly = any(question.strength is Strength.NONE for question in questions_of(study))
     parts = [
         {

@@ -135,11 +135,7 @@ class SmallDomainPosterior:
         )
 
     def draws(self, count: int, rng: np.random.Generator) -> np.ndarray:
-        """Draw distributions from the posterior.
-
-        A concentration is drawn first. Then the shares are drawn one after the other, each given
-        the earlier shares and the sum of the shares that are left.
-        """
+        """Draw a concentration, then shares one by one, each given earlier ones and the rest."""
         size, points = self.likelihood.shape
         out = np.empty((count, size))
         which = rng.choice(len(SETTINGS.simplex_laws), count, p=self.weights)
