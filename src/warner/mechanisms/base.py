@@ -961,6 +961,30 @@ class Mechanism(Hinting, ABC):
         return self.law.worst_epsilon() if self.distance_unit is None else self.epsilon
 
 
+class CountedAsAnother(Mechanism):
+    """A mechanism whose reports are those of another one, ``_counted_as``. Abstract."""
+
+    _counted_as: Mechanism
+
+    def report_channel(self, rows: np.ndarray) -> LikelihoodOperator:
+        return self._counted_as.report_channel(rows)
+
+    def channel_of_reports(
+        self, columns: Mapping[str, np.ndarray]
+    ) -> tuple[LikelihoodOperator, np.ndarray]:
+        return self._counted_as.channel_of_reports(columns)
+
+    def outputs(self) -> Mapping[str, np.ndarray]:
+        return self._counted_as.outputs()
+
+    def probabilities(self) -> np.ndarray:
+        return self._counted_as.probabilities()
+
+    @property
+    def n_reports(self) -> int:
+        return self._counted_as.n_reports
+
+
 def require_mechanism(mechanism: Any) -> None:
     """Refuse anything but a mechanism."""
     if not isinstance(mechanism, Mechanism):

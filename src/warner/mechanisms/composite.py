@@ -37,10 +37,43 @@ from warner.reports.tally import Tally
 from warner.reports.tally_kinds import Counted
 
 # -----------------------------------------------------------------------------------------------
-# Mechanisms that send several reports of one person: their common base.
+# Mechanisms that are made of others, and those that send several reports of one person.
 
 
-class Combined(Mechanism):
+class MadeOfParts(Mechanism):
+    """What is known of a mechanism from its parts, {name: mechanism}. Abstract."""
+
+    parts: dict[str, Mechanism]
+    _guarantee: Guarantee
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        inner = (source for mechanism in self.parts.values() for source in mechanism.sources)
+        return tuple(dict.fromkeys([*self.references, *inner]))
+
+    @property
+    def shows_nonresponse(self) -> bool:
+        return any(mechanism.shows_nonresponse for mechanism in self.parts.values())
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return self._guarantee
+
+    def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+        return self.randomize_index(index, source)
+
+    def _program_odds(self) -> dict[str, Any]:
+        return {"odds": None, "odds_at_most": None}  # the programs of the parts hold theirs
+
+    @property
+    def is_enumerable(self) -> bool:
+        return (
+            all(mechanism.is_enumerable for mechanism in self.parts.values())
+            and self.n_reports * self.domain.size <= ENUMERABLE
+        )
+
+
+class Combined(MadeOfParts):
     """Several reports of one person, each with independent randomness. Abstract.
 
     Args:
@@ -56,7 +89,6 @@ class Combined(Mechanism):
 
     is_of_studies = False  # a study combines attributes and reports itself
 
-    parts: dict[str, Mechanism]
     schema: ProductSchema
     law: IndependentReports
 
@@ -98,19 +130,6 @@ class Combined(Mechanism):
     def single_reports(self) -> tuple[Mechanism, ...]:
         return tuple(one for mechanism in self.parts.values() for one in mechanism.single_reports)
 
-    @property
-    def sources(self) -> tuple[str, ...]:
-        inner = (source for mechanism in self.parts.values() for source in mechanism.sources)
-        return tuple(dict.fromkeys([*self.references, *inner]))
-
-    @property
-    def shows_nonresponse(self) -> bool:
-        return any(mechanism.shows_nonresponse for mechanism in self.parts.values())
-
-    @property
-    def guarantee(self) -> Guarantee:
-        return self._guarantee
-
     def of_reports(self, reports: int) -> Guarantee:
         of_each = {name: inner.of_reports(reports) for name, inner in self.parts.items()}
         return self.compose_guarantees(of_each)
@@ -126,19 +145,6 @@ class Combined(Mechanism):
 
     def thresholds(self) -> dict[str, str]:
         return {}  # the headers of the parts hold theirs
-
-    def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        return self.randomize_index(index, source)
-
-    def _program_odds(self) -> dict[str, Any]:
-        return {"odds": None, "odds_at_most": None}  # the programs of the parts hold theirs
-
-    @property
-    def is_enumerable(self) -> bool:
-        return (
-            all(mechanism.is_enumerable for mechanism in self.parts.values())
-            and self.n_reports * self.domain.size <= ENUMERABLE
-        )
 
     @property
     def n_reports(self) -> int:

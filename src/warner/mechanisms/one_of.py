@@ -27,7 +27,7 @@ from warner.domains import LARGEST_SIZE, Domain, Product
 from warner.domains.product import require_product
 from warner.mechanisms.base import ENUMERABLE, Mechanism, ReportsAbout
 from warner.mechanisms.bit_vectors import SubsetSelection
-from warner.mechanisms.composite import Combined, PerAttribute, made, with_schema_types
+from warner.mechanisms.composite import Combined, MadeOfParts, PerAttribute, made, with_schema_types
 from warner.mechanisms.device_program import numbers, program
 from warner.mechanisms.direct import RandomizedResponse
 from warner.mechanisms.headers import MECHANISMS
@@ -49,7 +49,7 @@ Block = tuple[str, ...]
 Maker = Callable[[Domain, float], Mechanism]
 
 
-class OneOf(Mechanism):
+class OneOf(MadeOfParts):
     """Each person answers one block of questions, drawn by public odds, with the whole epsilon.
 
         Pr(block b, report y | answers x) = pi_b A_b[y, x_b]
@@ -195,10 +195,6 @@ class OneOf(Mechanism):
         return [(name, value) for name, inner in self.parts.items() for value in inner.sensitive]
 
     @property
-    def guarantee(self) -> Guarantee:
-        return self._guarantee
-
-    @property
     def epsilon(self) -> float:
         return self._guarantee.epsilon
 
@@ -215,15 +211,6 @@ class OneOf(Mechanism):
         # A question that several blocks hold can have the same mechanism in all of them.
         is_one = len(chosen) == 1 or len(set(attributes)) == 1
         return chosen[0] if is_one and all(each == chosen[0] for each in chosen) else self
-
-    @property
-    def shows_nonresponse(self) -> bool:
-        return any(inner.shows_nonresponse for inner in self.parts.values())
-
-    @property
-    def sources(self) -> tuple[str, ...]:
-        inner = (source for mechanism in self.parts.values() for source in mechanism.sources)
-        return tuple(dict.fromkeys([*self.references, *inner]))
 
     def check_combinable(self, argument: str) -> None:
         rule = "cannot be combined with other mechanisms: a person is asked only some questions"
@@ -331,9 +318,6 @@ class OneOf(Mechanism):
             reports[number] = with_schema_types(inner, columns)
         return self.schema.join(drawn, reports)
 
-    def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        return self.randomize_index(index, source)
-
     def _items(self) -> list[tuple[Block, Mechanism]]:
         """The blocks and their mechanisms."""
         return list(zip(self.blocks, self.parts.values(), strict=True))
@@ -352,9 +336,6 @@ class OneOf(Mechanism):
             "programs": [programs[texts.index(text)] for text in different],
         }
         return program("one_of", fields, "parts")
-
-    def _program_odds(self) -> dict[str, Any]:
-        return {"odds": None, "odds_at_most": None}  # the programs of the blocks hold theirs
 
     # The collector.
 
@@ -540,13 +521,6 @@ class OneOf(Mechanism):
         return ReportsAbout(channel, np.concatenate(rows), np.concatenate(people))
 
     # The audit.
-
-    @property
-    def is_enumerable(self) -> bool:
-        return (
-            all(inner.is_enumerable for inner in self.parts.values())
-            and self.n_reports * self.domain.size <= ENUMERABLE
-        )
 
     @property
     def n_reports(self) -> int:

@@ -25,9 +25,9 @@ from warner._core.errors import (
 from warner._core.exact import ONE, exp, power_below
 from warner._core.sampling import Source, uniform_subsets
 from warner._core.text import AS_WRITTEN, canonical
-from warner.channels import Channel, LikelihoodOperator
+from warner.channels import Channel
 from warner.domains import Domain
-from warner.mechanisms.base import Mechanism
+from warner.mechanisms.base import CountedAsAnother, Mechanism
 from warner.mechanisms.bit_vectors import SubsetSelection, UnaryEncoding
 from warner.mechanisms.device_program import number, program
 from warner.mechanisms.direct import RandomizedResponse
@@ -156,7 +156,7 @@ class _DegradingBits:
         return {"bits": out}
 
 
-class Permanent(Mechanism):
+class Permanent(CountedAsAnother):
     """Reports in many rounds from one permanent report, which is drawn once and kept.
 
         z ~ A_forever(. | x), once for each value x;   each round  y = z with probability a, else
@@ -277,9 +277,9 @@ class Permanent(Mechanism):
         self.memo, self._degrading = memo, degrading
         self.values = min(integer("values", values, 1, _MOST_VALUES), memo.domain.size)
         # The same mechanism, with the law of one round.
-        self._once = copy.copy(memo)
+        self._counted_as = copy.copy(memo)
         self.law = degrading.law()
-        self._once.law = self.law  # type: ignore[assignment]
+        self._counted_as.law = self.law  # type: ignore[assignment]
         self.schema, self.has_report_channel = memo.schema, memo.has_report_channel
         self.represents_interval = memo.represents_interval
         self.check_realisable()
@@ -427,34 +427,16 @@ class Permanent(Mechanism):
     # At the collector: the mechanism of one round.
 
     def channel(self) -> Channel:
-        channel = self._once.channel()
+        channel = self._counted_as.channel()
         channel.memo = self.memo.channel()
         return channel
 
     def keeps_reports(self, n: int) -> bool:
-        return self._once.keeps_reports(n)
-
-    def report_channel(self, rows: np.ndarray) -> LikelihoodOperator:
-        return self._once.report_channel(rows)
-
-    def channel_of_reports(
-        self, columns: Mapping[str, np.ndarray]
-    ) -> tuple[LikelihoodOperator, np.ndarray]:
-        return self._once.channel_of_reports(columns)
+        return self._counted_as.keeps_reports(n)
 
     @property
     def is_enumerable(self) -> bool:
-        return self._once.is_enumerable
-
-    @property
-    def n_reports(self) -> int:
-        return self._once.n_reports
-
-    def outputs(self) -> Mapping[str, np.ndarray]:
-        return self._once.outputs()
-
-    def probabilities(self) -> np.ndarray:
-        return self._once.probabilities()
+        return self._counted_as.is_enumerable
 
 
 def _largest(holds: Callable[[int], bool]) -> int:

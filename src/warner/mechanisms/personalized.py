@@ -21,9 +21,9 @@ from warner._core.errors import (
 )
 from warner._core.foreign_tables import index_of
 from warner._core.sampling import Source
-from warner.channels import Channel, LikelihoodOperator
+from warner.channels import Channel
 from warner.domains import Domain, Tagged
-from warner.mechanisms.base import Mechanism
+from warner.mechanisms.base import CountedAsAnother, Mechanism
 from warner.mechanisms.utility_optimized import UtilityOptimized
 from warner.privacy.guarantees import Guarantee
 from warner.privacy.report_laws import (
@@ -39,7 +39,7 @@ from warner.reports.tally_kinds import Counted
 _TABLE = 2**16  # values up to which a device looks answers up in a table
 
 
-class PersonalizedULDP(Mechanism):
+class PersonalizedULDP(CountedAsAnother):
     """A utility-optimised mechanism common to all people, with tags for individual secrets.
 
     Each device replaces its owner's secret values by the placeholder of their tag, for example
@@ -158,7 +158,7 @@ class PersonalizedULDP(Mechanism):
     def _describe(self, mechanism: UtilityOptimized, common: UtilityOptimized | None) -> None:
         """Take over the facts of the mechanism over values and placeholders."""
         assert isinstance(mechanism.domain, Tagged)
-        self.mechanism, self.common = mechanism, common
+        self.mechanism, self.common, self._counted_as = mechanism, common, mechanism
         self.domain, self.requested = mechanism.domain, mechanism.requested
         self.plain_domain, self.tags = mechanism.domain.domain, mechanism.domain.tags
         self.schema, self.law = mechanism.schema, mechanism.law
@@ -217,28 +217,10 @@ class PersonalizedULDP(Mechanism):
     def _counted(self, rows: Rows, ways: int | None, keep_reports: bool | None) -> Counted:
         return self.mechanism._counted(rows, ways, keep_reports)
 
-    def report_channel(self, rows: np.ndarray) -> LikelihoodOperator:
-        return self.mechanism.report_channel(rows)
-
-    def channel_of_reports(
-        self, columns: Mapping[str, np.ndarray]
-    ) -> tuple[LikelihoodOperator, np.ndarray]:
-        return self.mechanism.channel_of_reports(columns)
-
     # For the audit.
-
-    def outputs(self) -> Mapping[str, np.ndarray]:
-        return self.mechanism.outputs()
-
-    def probabilities(self) -> np.ndarray:
-        return self.mechanism.probabilities()
 
     def protected(self) -> np.ndarray:
         return self.mechanism.protected()
-
-    @property
-    def n_reports(self) -> int:
-        return self.mechanism.n_reports
 
     def __repr__(self) -> str:
         if self.common is not None:
