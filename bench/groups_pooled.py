@@ -31,11 +31,11 @@ from warner import (
 from warner.domains import Product
 from warner.estimators.base import LikelihoodData
 from warner.mechanisms import Mechanism
+from warner.metrics import project
 from warner.reports.public_columns import Groups
 from warner.reports.tally_kinds import Counted
 from warner.results import goodness_of_fit, independence
 from warner.results.estimate import Estimate
-from warner.results.pooling import project_rows
 
 PEOPLE, EPSILONS, RUNS = (10_000, 100_000), (0.5, 1.0, 2.0), 30
 DEFAULT_RUNS = {5: 30, 50: 5, 500: 1}
@@ -169,7 +169,7 @@ def cell(
         groups = tallies(template, counts)
         found = estimate(groups, pool="partial")
         own = np.full(truth.shape, 1 / truth.shape[1])
-        own[used] = project_rows(found.groups.table.shares[used])
+        own[used] = project(found.groups.table.shares[used].T).T
         ours, theirs = squared(found.probabilities, truth), squared(own, truth)
         errors.append([ours[used].mean(), theirs[used].mean(), weights @ ours, weights @ theirs])
         bounds = found.interval()

@@ -352,7 +352,7 @@ def beside_separate(
     is_normal = sizes >= _PER_VALUE * reported.shape[1]
     shares, risks = [], []
     for centre, gain in ((posterior.mean, posterior.gain), (reported, np.ones_like(z))):
-        shares.append(project_rows(centre))
+        shares.append(project(centre.T).T)
         inside = (shares[-1] > 0).astype(np.float64)
         follows = ((gain @ squares) * inside).sum(axis=1)
         follows -= ((inside @ coordinates.basis) ** 2 * gain).sum(axis=1) / inside.sum(axis=1)
@@ -374,32 +374,18 @@ def kept_mean(out: np.ndarray, shares: np.ndarray, sizes: np.ndarray) -> np.ndar
     Shapes: out (G, K), shares (G, K), sizes (G,) -> (G, K).
 
     >>> shares = np.array([[1.1, -0.1], [0.7, 0.3]])
-    >>> kept_mean(project_rows(shares), shares, np.array([1, 1])).round(3).tolist()
+    >>> kept_mean(project(shares.T).T, shares, np.array([1, 1])).round(3).tolist()
     [[1.0, 0.0], [0.8, 0.2]]
     """
     from warner.estimators.raked_tables import raked
 
     people = sizes / sizes.sum()
-    target = project_rows((people @ shares)[None])[0]
+    target = project(people @ shares)
     # Projection alone raises small shares, because only noise below 0 is cut. So the table is raked
     # to rows that sum to 1 and the mean over all people.
     joint = raked(people[:, None] * out, {(1,): target, (0,): people}, _RAKES)
     total = joint.sum(axis=1, keepdims=True)
     return np.asarray(np.divide(joint, total, out=out.copy(), where=total > 0))
-
-
-def project_rows(shares: np.ndarray) -> np.ndarray:
-    """The projection of each row (G, K) on the simplex: see :func:`warner.metrics.project`.
-
-    >>> project_rows(np.array([[0.9, 0.4, -0.3], [0.2, 0.3, 0.5]])).round(3).tolist()
-    [[0.75, 0.25, 0.0], [0.2, 0.3, 0.5]]
-    """
-    below = shares - shares.max(axis=1, keepdims=True)
-    ordered = -np.sort(-below, axis=1)
-    shift = (np.cumsum(ordered, axis=1) - 1) / np.arange(1, shares.shape[1] + 1)
-    last = (ordered > shift).sum(axis=1) - 1
-    out = np.maximum(below - np.take_along_axis(shift, last[:, None], axis=1), 0.0)
-    return np.asarray(out / out.sum(axis=1, keepdims=True))
 
 
 # -----------------------------------------------------------------------------------------------

@@ -42,7 +42,6 @@ from warner.results.pooling import (
     along_time,
     beside_separate,
     exchangeable,
-    project_rows,
 )
 
 SIZES = np.array([30, 400, 1, 0, 90])
@@ -153,11 +152,6 @@ def test_a_path_is_the_posterior_of_a_random_walk(number: int) -> None:
         logs.append((found.log_likelihoods.sum() + found.common, log))
     (a, slow_a), (b, slow_b) = logs
     assert a - b == pytest.approx(slow_a - slow_b, abs=1e-8)
-
-
-def test_rows_are_projected_as_one_by_one() -> None:
-    rows = np.random.default_rng(0).normal(0.2, 0.4, (50, 5))
-    assert project_rows(rows) == pytest.approx(np.stack([project(row) for row in rows]))
 
 
 def test_coordinates_hold_noise_and_prior() -> None:
@@ -456,8 +450,8 @@ def test_pooled_and_separate_estimates_are_weighed_by_steins_risk() -> None:
             risk += sizes[g] * float(((here - seen) ** 2).sum()) + 2 * derivative
         risks.append(risk / scale)
     weight = 1 / (1 + np.exp((risks[0] - risks[1]) / 8))
-    both = weight * project_rows(mean) + (1 - weight) * project_rows(coordinates.back(z))
+    both = weight * project(mean.T).T + (1 - weight) * project(coordinates.back(z).T).T
     assert 0.01 < weight < 0.99
     assert found[:4] == pytest.approx(both[:4], abs=1e-5)
-    assert found[4] == pytest.approx(project_rows(mean)[4])
+    assert found[4] == pytest.approx(project(mean[4]))
     assert mixed.mean[4] == pytest.approx(mean[4]) and (mixed.deviation[4] == 0.02).all()

@@ -33,8 +33,9 @@ from warner import (
 )
 from warner.designs import ForcedResponse
 from warner.errors import ArgumentError, ArgumentTypeError, EmptyError, MismatchError
+from warner.metrics import project
 from warner.reports.tally_kinds import Counted
-from warner.results.pooling import kept_mean, project_rows, time_as_number
+from warner.results.pooling import kept_mean, time_as_number
 from warner.results.weights import WeightStatus
 
 
@@ -122,7 +123,7 @@ def test_projection_alone_raises_small_shares() -> None:
     rng = np.random.default_rng(0)
     shares = np.array([0.9, 0.05, 0.03, 0.02]) + rng.normal(0, 0.1, (500, 4)) @ (np.eye(4) - 0.25)
     mean = shares.mean(axis=0)
-    assert kept_mean(project_rows(shares), shares, np.ones(500)).mean(axis=0) == pytest.approx(
+    assert kept_mean(project(shares.T).T, shares, np.ones(500)).mean(axis=0) == pytest.approx(
         mean, abs=1e-6
     )
     mutant = np.stack([warner.metrics.project(row) for row in shares])
