@@ -546,12 +546,10 @@ class LikelihoodOperator(ABC):
             ArgumentError: the reports are not values.
         """
         if self.shape[0] != self.shape[1]:
-            raise ArgumentError(
-                "mechanism",
-                "must have as many different reports as values for this method",
-                f"{self.shape[0]} reports and {self.shape[1]} values",
-                "Use another method, such as ExpectationMaximization()",
-            )
+            rule = "must have as many different reports as values for this method"
+            got = f"{self.shape[0]} reports and {self.shape[1]} values"
+            remedy = "Use another method, such as ExpectationMaximization()"
+            raise ArgumentError("mechanism", rule, got, remedy)
         return w.copy()
 
     # Other data of the same mechanism
@@ -1075,11 +1073,8 @@ class DenseChannel(MatrixRows, Channel):
         self._nearest, self._grid = nearest, grid
         self.matrix: FloatArray = np.array(matrix, dtype=np.float64)
         if self.matrix.ndim != 2 or not self.matrix.size:
-            raise ArgumentError(
-                "matrix",
-                "must have a row for each report and a column for each value",
-                f"shape {self.matrix.shape}",
-            )
+            rule = "must have a row for each report and a column for each value"
+            raise ArgumentError("matrix", rule, f"shape {self.matrix.shape}")
         if not (
             np.isfinite(self.matrix).all()
             and (self.matrix >= 0).all()
@@ -1091,12 +1086,8 @@ class DenseChannel(MatrixRows, Channel):
                 f"the sum {sums[worst]:.9g} in column {worst}, least entry {self.matrix.min():.3g}"
             )
             rule = "must have entries >= 0 and columns that sum to 1"
-            raise ArgumentError(
-                "matrix",
-                rule,
-                got,
-                "Each column has the probabilities of all reports for one value",
-            )
+            remedy = "Each column has the probabilities of all reports for one value"
+            raise ArgumentError("matrix", rule, got, remedy)
         self.shape = (self.matrix.shape[0], self.matrix.shape[1])
 
     def unrounded(self) -> Channel:

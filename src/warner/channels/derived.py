@@ -137,12 +137,8 @@ class SomeValues(LikelihoodOperator):
     def __init__(self, inner: LikelihoodOperator, values: IntArray) -> None:
         if inner.is_keyed:
             rule = "cannot be chosen before the estimate, because each report is a key with a value"
-            raise ArgumentError(
-                "values",
-                rule,
-                None,
-                "Estimate all keys, and choose from the result",
-            )
+            remedy = "Estimate all keys, and choose from the result"
+            raise ArgumentError("values", rule, None, remedy)
         self.inner, self.values = inner, values
         self.shape = (inner.shape[0], len(values))
         self.rows_per_report, self.log_factors = inner.rows_per_report, inner.log_factors
@@ -349,12 +345,9 @@ class SummedChannel(Channel):
             return self._bit_sum_moments(law, theta)
         rows, size = self.shape
         if not self.has_moments:
-            raise ArgumentError(
-                "marginal",
-                "a Wald interval needs the list of all possible reports with their probabilities",
-                f"{type(self.channel).__name__} of {rows} reports",
-                "Use kind='bootstrap'",
-            )
+            rule = "a Wald interval needs the list of all possible reports with their probabilities"
+            got = f"{type(self.channel).__name__} of {rows} reports"
+            raise ArgumentError("marginal", rule, got, "Use kind='bootstrap'")
         squares = self.influence(np.eye(size)) ** 2
         at_value: FloatArray = np.einsum("yx,yx->x", squares, self.matvec(np.eye(size)))
         return squares.T @ self.matvec(theta), at_value

@@ -90,10 +90,8 @@ def codes_in(path: str) -> list[str]:
     codes = [row[0] for row in rows[1:] if row]
     letters = set(ALPHABET)
     if not rows or rows[0][:1] != ["code"] or not codes:
-        rule, remedy = (
-            "must be a CSV file whose first column is 'code'",
-            'Pass the file that "warner collect invite -o" wrote',
-        )
+        rule = "must be a CSV file whose first column is 'code'"
+        remedy = 'Pass the file that "warner collect invite -o" wrote'
         raise ArgumentError("--codes", rule, path, remedy)
     for number, code in enumerate(codes, 2):
         plain = plain_code(code)

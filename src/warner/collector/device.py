@@ -99,12 +99,8 @@ class Device:
         survey_document(study)  # refuses what no collector serves
         if study.collect.access == "tokens":
             rule = 'has access = "tokens", which works only with the survey page, not with Device'
-            raise ArgumentError(
-                "study",
-                rule,
-                None,
-                'In the study file, write access = "open" or access = "invited"',
-            )
+            remedy = 'In the study file, write access = "open" or access = "invited"'
+            raise ArgumentError("study", rule, None, remedy)
         self._remote = Remote(url, trust=trust)
         if self._remote.is_open_to_listeners:
             rule = "must begin with https://, so that nobody in the network can tell who answers"

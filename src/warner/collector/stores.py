@@ -318,10 +318,8 @@ class Store(ABC, Generic[_Connection]):
         return Refused("store_in_use", self.name, rule, None, remedy)
 
     def _full(self) -> Refused:
-        rule, remedy = (
-            "has no space left",
-            "Make space on its disk. The devices then send their reports again",
-        )
+        rule = "has no space left"
+        remedy = "Make space on its disk. The devices then send their reports again"
         return Refused("store_full", self.name, rule, None, remedy)
 
     @abstractmethod

@@ -136,10 +136,8 @@ class SubmissionFormat:
             rule = f"must begin with {self._magic.decode()}, and then the layout of the study"
             raise Refused("malformed", _PLACE, rule)
         if body[:HEAD_BYTES] != self.head:
-            rule, remedy = (
-                "belong to another study, or to another version of this study",
-                "Reload the page",
-            )
+            rule = "belong to another study, or to another version of this study"
+            remedy = "Reload the page"
             raise Refused("other_study", _PLACE, rule, None, remedy)
         count, left = divmod(len(body) - HEAD_BYTES, self.length)
         if left or not 1 <= count <= MOST:

@@ -187,11 +187,8 @@ class Audit(Tabular):
 def audit_claim(mechanism: Mechanism, claim: Guarantee) -> Audit:
     """Check whether a mechanism keeps a claimed guarantee."""
     if not isinstance(claim, Guarantee):
-        raise ArgumentTypeError(
-            "claim",
-            "must be a guarantee: LDP, ULDP, OSLDP, MetricLDP or ApproximateLDP",
-            kind(claim),
-        )
+        rule = "must be a guarantee: LDP, ULDP, OSLDP, MetricLDP or ApproximateLDP"
+        raise ArgumentTypeError("claim", rule, kind(claim))
     if mechanism.represents_interval:
         rule = (
             "cannot be checked for an Interval: claims are checked value by value, but the values "

@@ -201,11 +201,8 @@ class Benchmark(Tabular):
         integer("digits", digits, 1)
         power = None if scale is None else exponent(real("scale", scale))
         if power is not None and not math.isclose(scale, 10.0**power, rel_tol=1e-9):  # type: ignore[arg-type]
-            raise ArgumentError(
-                "scale",
-                "must be 1, 10, 100 and so on, or 0.1, 0.01 and so on, such as 1e-4",
-                repr(scale),
-            )
+            rule = "must be 1, 10, 100 and so on, or 0.1, 0.01 and so on, such as 1e-4"
+            raise ArgumentError("scale", rule, repr(scale))
         tables: dict[tuple[str, str], list[dict[str, Any]]] = {}
         for row in self.rows():
             tables.setdefault((row["loss"], row["truth"]), []).append(row)

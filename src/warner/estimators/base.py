@@ -408,10 +408,8 @@ class Fit:
             IdentifiabilityError: the method does not estimate shares.
         """
         if self.probabilities is None:
-            rule, remedy = (
-                "were not estimated, because this method estimates only the mean",
-                ".mean()",
-            )
+            rule = "were not estimated, because this method estimates only the mean"
+            remedy = ".mean()"
             if self.keys is not None:
                 rule = (
                     "were not estimated, because this method estimates only the frequency of each "
@@ -483,12 +481,8 @@ def log_likelihood_at(data: LikelihoodData, theta: ArrayLike) -> float | np.ndar
     channel, size = data.channel, data.domain.size
     thetas = numbers_of("theta", theta)
     if thetas.ndim == 0 or thetas.shape[-1] != size:
-        raise ArgumentError(
-            "theta",
-            f"must have {size} shares in each row, one for each value",
-            str(thetas.shape),
-            _ORDER,
-        )
+        rule = f"must have {size} shares in each row, one for each value"
+        raise ArgumentError("theta", rule, str(thetas.shape), _ORDER)
     columns = thetas.reshape(-1, size).T
     if not np.isfinite(columns).all() or (columns < 0).any() or (_off(columns) > 1e-9).any():
         worst = int(np.argmax(_off(columns))) if np.isfinite(columns).all() else 0

@@ -638,12 +638,8 @@ class ExpectationMaximization(Estimator):
                 raise ArgumentError("steps", rule, None, remedy)
             return
         if self.steps == "auto":
-            raise ArgumentError(
-                "tolerance",
-                "cannot be used with steps='auto', which decides itself when to stop",
-                None,
-                "Leave out steps or tolerance",
-            )
+            rule = "cannot be used with steps='auto', which decides itself when to stop"
+            raise ArgumentError("tolerance", rule, None, "Leave out steps or tolerance")
         require_positive(self, "tolerance")
 
     @property

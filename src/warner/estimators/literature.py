@@ -393,11 +393,8 @@ class BiasCorrection(Estimator):
 
     def __post_init__(self) -> None:
         if not isinstance(self.inner, Estimator | None):
-            raise ArgumentError(
-                "inner",
-                "must be an estimator such as MaximumLikelihood(), or None",
-                kind(self.inner),
-            )
+            rule = "must be an estimator such as MaximumLikelihood(), or None"
+            raise ArgumentError("inner", rule, kind(self.inner))
         choice("formula", self.formula, tuple(_CURVATURE))
         if isinstance(self.alpha, str):
             choice("alpha", self.alpha, ("published", "uniform", "bootstrap"))
@@ -681,11 +678,8 @@ class MixtureReduction(Estimator):
         if not (self.inner is None or self.inner in ("em", "mle")) and not isinstance(
             self.inner, Estimator
         ):
-            raise ArgumentError(
-                "inner",
-                "must be 'em', 'mle', an estimator such as Inversion('project'), or None",
-                kind(self.inner),
-            )
+            rule = "must be 'em', 'mle', an estimator such as Inversion('project'), or None"
+            raise ArgumentError("inner", rule, kind(self.inner))
         choice("operation", self.operation, ("merge", "prune", None))
         choice("select", self.select, ("lowest", "half", "window", None))
         choice("premerge", self.premerge, (False, True))

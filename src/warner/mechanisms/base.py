@@ -162,12 +162,8 @@ class Mechanism(Hinting, ABC):
     def __init__(self, domain: Domain, epsilon: float, infinite: bool = False) -> None:
         require_domain(domain)
         if domain.size > LARGEST_SIZE:
-            raise ArgumentError(
-                "domain",
-                f"must have at most {LARGEST_SIZE} values",
-                magnitude(domain.size),
-                domain.too_many,
-            )
+            rule = f"must have at most {LARGEST_SIZE} values"
+            raise ArgumentError("domain", rule, magnitude(domain.size), domain.too_many)
         self.domain = domain
         self.requested = budget(epsilon, infinite=infinite)
         if not math.isinf(self.requested):
@@ -622,13 +618,11 @@ class Mechanism(Hinting, ABC):
             ReportError: wrong columns, or values that cannot be sent.
         """
         if not isinstance(reports, Reports):
-            raise ArgumentTypeError(
-                "reports",
-                "must be Reports of warner",
-                kind(reports),
+            remedy = (
                 "Make them with mechanism.randomize(answers). For reports of another program, use "
-                "mechanism.reports(outputs)",
+                "mechanism.reports(outputs)"
             )
+            raise ArgumentTypeError("reports", "must be Reports of warner", kind(reports), remedy)
         require_same(self.header, reports.header, "mechanism and reports")
         if len(reports) == 0:
             raise EmptyError("reports", "must not be empty")
@@ -819,22 +813,17 @@ class Mechanism(Hinting, ABC):
         if attributes is not None and self.attribute_domains:
             return marginal_problem(self.channel_for(tally), self.attribute_domains, attributes)
         if attributes is not None:
-            raise ArgumentError(
-                "attributes",
-                "can be used only where each report is about several questions",
-                type(self).__name__,
+            rule = "can be used only where each report is about several questions"
+            remedy = (
                 "Leave out attributes. To count questions together, use PerAttribute, or --ways 2 "
-                "with warner tally",
+                "with warner tally"
             )
+            raise ArgumentError("attributes", rule, type(self).__name__, remedy)
         if tally.rows is not None:
             return self.report_channel(tally.rows), tally.counts, self.domain
         if tally.ways is not None:
-            raise MismatchError(
-                "tally",
-                f"counts several questions together, but {type(self).__name__} is about only one",
-                None,
-                AS_WRITTEN,
-            )
+            rule = f"counts several questions together, but {type(self).__name__} is about only one"
+            raise MismatchError("tally", rule, None, AS_WRITTEN)
         if not self.schema.may_have(tally.counts, tally.n):
             raise tally.impossible()
         return self.channel(), tally.row_counts, self.domain
@@ -1027,10 +1016,7 @@ def marginal_problem(
     marginal = channel.marginal(counts, shape, [names.index(name) for name in chosen])
     if marginal is None:
         together = ", ".join(names)
-        raise ArgumentError(
-            "attributes",
-            f"must be all of {together}, which share one report",
-            ", ".join(chosen),
-            "Estimate all of them, then use estimate.marginal([...])",
-        )
+        rule = f"must be all of {together}, which share one report"
+        remedy = "Estimate all of them, then use estimate.marginal([...])"
+        raise ArgumentError("attributes", rule, ", ".join(chosen), remedy)
     return *marginal, Product(**domains).select(chosen)

@@ -436,12 +436,9 @@ class PerAttribute(Combined):
             for name, d in self._own_domains(mechanism).items()
         }
         if prod(domain.size for domain in domains.values()) > LARGEST_SIZE:
-            raise ArgumentError(
-                "attributes",
-                f"must have at most {LARGEST_SIZE} combinations of values",
-                magnitude(prod(domain.size for domain in domains.values())),
-                "Name fewer questions",
-            )
+            rule = f"must have at most {LARGEST_SIZE} combinations of values"
+            got = magnitude(prod(domain.size for domain in domains.values()))
+            raise ArgumentError("attributes", rule, got, "Name fewer questions")
         domain = Product(**domains).select(list(domains))
         problem = self._channel_of(parts_of_chosen), table.ravel(), domain
         return problem if chosen == list(domains) else marginal_problem(problem, domains, chosen)
@@ -558,12 +555,8 @@ class Repeated(Combined):
     ) -> None:
         if isinstance(mechanism, Sequence):
             if times is not None:
-                raise ArgumentTypeError(
-                    "times",
-                    "can be used only with one mechanism",
-                    "a list",
-                    "Leave out the argument times",
-                )
+                rule = "can be used only with one mechanism"
+                raise ArgumentTypeError("times", rule, "a list", "Leave out the argument times")
             parts = list(mechanism)
         else:
             parts = [mechanism] * integer("times", times, 1, LARGEST_PARTS)

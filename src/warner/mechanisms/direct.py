@@ -212,12 +212,11 @@ class MatrixMechanism(TableMechanism):
         self.law = ExactTable(numerators, self.sensitive_mask)
         self.schema = IntegerColumns(("report",), (array.shape[0],))
         if self.law.ratio() == 1:
-            raise ArgumentError(
-                "matrix",
+            rule = (
                 "must have different columns, because otherwise reports would not depend on the "
-                "answer",
-                "equal columns",
+                "answer"
             )
+            raise ArgumentError("matrix", rule, "equal columns")
         realised = self._realised_epsilon
         self.requested = realised if epsilon is None else self.requested
         if realised > self.requested:

@@ -154,10 +154,8 @@ class KeyValue(Mechanism):
             require_domain(domain, name)
         held = keys if pairs is None else Padded(keys, pairs)
         super().__init__(Product(key=held, value=values), epsilon)
-        self.key, self.value = (
-            choice("key", key, ("unary", "direct")),
-            choice("value", value, ("rounding", "piecewise")),
-        )
+        self.key = choice("key", key, ("unary", "direct"))
+        self.value = choice("value", value, ("rounding", "piecewise"))
         self.keys, self.values, self.pairs = keys, values, pairs
         self.has_report_channel = self.key == "direct"
         self.value_epsilon = self._checked_value_epsilon(value_epsilon)

@@ -482,11 +482,8 @@ class MemoDevice:
                 "key", rule, None, "Pass device.key of the device that made the state"
             )
         if key is not None and (not isinstance(key, bytes) or len(key) != _KEY_BYTES):
-            raise ArgumentTypeError(
-                "key",
-                f"must be {_KEY_BYTES} bytes, such as device.key",
-                f"{len(key)} bytes" if isinstance(key, bytes) else kind(key),
-            )
+            got = f"{len(key)} bytes" if isinstance(key, bytes) else kind(key)
+            raise ArgumentTypeError("key", f"must be {_KEY_BYTES} bytes, such as device.key", got)
         if key is not None and state is None:
             rule = "is missing: without the state, the device would draw new permanent reports"
             raise ArgumentError("state", rule, None, self._if_lost)

@@ -198,13 +198,12 @@ class PersonalizedULDP(CountedAsAnother):
 
     def encode(self, values: Any) -> NoReturn:
         """Raise an error: only a :meth:`device` knows which answers are secret."""
-        raise ArgumentTypeError(
-            "values",
-            "must go through a person's device, which knows the secret values of its owner",
-            None,
+        rule = "must go through a person's device, which knows the secret values of its owner"
+        remedy = (
             "Use mechanism.device({tag: secret values}).randomize(values), or mechanism.device() "
-            "for a person without secrets",
+            "for a person without secrets"
         )
+        raise ArgumentTypeError("values", rule, None, remedy)
 
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         return self.mechanism._sample(index, source)

@@ -120,10 +120,8 @@ def shares_given(
 
 def _of_survey(data: LikelihoodData, block: slice, z: float, target: str) -> FloatArray:
     """Fieller's intervals (V, 2) of T_v / F, by the covariance of the design of a survey."""
-    shares, covariance = (
-        data.channel.invert(data.weights),
-        covariance_of(data, np.empty(0), target) / data.n,
-    )
+    shares = data.channel.invert(data.weights)
+    covariance = covariance_of(data, np.empty(0), target) / data.n
     parts, inside = shares[block], covariance[block, block]
     total, of_total = float(parts.sum()), float(inside.sum())
     ratios = []

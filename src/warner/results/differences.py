@@ -195,6 +195,11 @@ class Sample:
             return ours.moments(theirs)[0]
         return min(self.data.degrees, other.data.degrees)
 
+    @property
+    def one_by_one(self) -> Sample:
+        """The sample of the same reports, as of people who were drawn one by one."""
+        return replace(self, data=replace(self.data, survey=None))
+
     def _plausible(self) -> np.ndarray:
         least = 1 / (self.data.n + 1)
         shares = project(self.shares)
@@ -1000,15 +1005,19 @@ def _of_estimates(
     ]
 
 
+def _apart(one: Sequence[float], other: Sequence[float]) -> tuple[float, float, float]:
+    """The difference of two numbers with intervals, and how far below and above it can be."""
+    (a, a_low, a_high), (b, b_low, b_high) = one, other
+    return a - b, float(np.hypot(a - a_low, b_high - b)), float(np.hypot(a_high - a, b - b_low))
+
+
 def _combined(one: Sequence[float], other: Sequence[float], level: float) -> Compared:
     """The difference of two numbers, each with its interval [Zou and Donner 2008]."""
-    (a, a_low, a_high), (b, b_low, b_high) = one, other
-    d = a - b
-    below, above = float(np.hypot(a - a_low, b_high - b)), float(np.hypot(a_high - a, b - b_low))
+    d, below, above = _apart(one, other)
     # The normal law whose limit towards 0 is that of the interval.
     half = below if d > 0 else above
     p = 2 * NormalDist().cdf(-abs(d) / half * normal_quantile(level)) if half > 0 else float(d == 0)
-    return Compared(a, b, d - below, d + above, p)
+    return Compared(one[0], other[0], d - below, d + above, p)
 
 
 def _of_shares(a: Sample, b: Sample, level: float) -> list[Compared]:
@@ -1095,28 +1104,22 @@ def _of_quantile(a: Sample, b: Sample, of: Quantile, level: float) -> Compared:
             limits = np.clip(np.stack([shares - z * sd, shares + z * sd], axis=1), 0.0, 1.0)
             limits = np.maximum.accumulate(limits, axis=0)
             low, high = line.invert(limits, of)
-            ends.append((min(low, value), max(high, value)))
-        (a_low, a_high), (b_low, b_high) = ends
-        d = quantiles[0] - quantiles[1]
-        return (
-            d - float(np.hypot(quantiles[0] - a_low, b_high - quantiles[1])),
-            d + float(np.hypot(a_high - quantiles[0], quantiles[1] - b_low)),
-        )
+            ends.append((value, min(low, value), max(high, value)))
+        d, below, above = _apart(*ends)
+        return d - below, d + above
 
-    low, high = bounds(level)
+    def holds_zero(at: float) -> bool:
+        low, high = bounds(at)
+        return low <= 0 <= high
+
     inside, outside = 1 - 1e-9, 0.0  # levels whose intervals hold 0, or not
-    if _holds_zero(bounds(outside + 1e-9)):
-        return Compared(quantiles[0], quantiles[1], low, high, 1.0)
-    if not _holds_zero(bounds(inside)):
-        return Compared(quantiles[0], quantiles[1], low, high, 1 - inside)
-    for _ in range(_HALVINGS):
-        middle = (inside + outside) / 2
-        inside, outside = (middle, outside) if _holds_zero(bounds(middle)) else (inside, middle)
-    return Compared(quantiles[0], quantiles[1], low, high, 1 - inside)
-
-
-def _holds_zero(bounds: tuple[float, float]) -> bool:
-    return bounds[0] <= 0 <= bounds[1]
+    if holds_zero(outside + 1e-9):
+        inside = 0.0
+    elif holds_zero(inside):
+        for _ in range(_HALVINGS):
+            middle = (inside + outside) / 2
+            inside, outside = (middle, outside) if holds_zero(middle) else (inside, middle)
+    return Compared(quantiles[0], quantiles[1], *bounds(level), 1 - inside)
 
 
 def _line_of(sample: Sample, line: Cumulative) -> tuple[np.ndarray, np.ndarray]:
@@ -1198,7 +1201,7 @@ def _no_difference_of_survey(name: str, samples: Sequence[Sample]) -> WaldTest:
     sizes = np.array([survey.people for survey in surveyed])
     sizes = sizes * (n / sizes.sum())
     mu = _mean_of(samples, sizes)
-    coordinates = Coordinates.of(mu, _noise_at(_one_by_one(samples[0]), mu))
+    coordinates = Coordinates.of(mu, _noise_at(samples[0].one_by_one, mu))
     rank, groups = coordinates.rank, len(samples)
     if rank * groups > _MOST_CONTRASTS:
         rule, got = "must be at most 2,000 together", f"{groups} x {rank}"
@@ -1237,17 +1240,11 @@ def _roots_of_noise(samples: Sequence[Sample], coordinates: Coordinates) -> np.n
         return common
     roots = np.empty_like(common)
     for root, sample in zip(roots, samples, strict=True):
-        own_noise = _noise_at(_one_by_one(sample), with_sum_one(sample.shares))
-        noise = coordinates.along(own_noise)
+        noise = coordinates.along(_noise_at(sample.one_by_one, with_sum_one(sample.shares)))
         if np.linalg.eigvalsh(noise)[0] < _LEAST_NOISE:
             return common
         root[:] = np.linalg.cholesky(noise)
     return roots
-
-
-def _one_by_one(sample: Sample) -> Sample:
-    """A sample of the same reports, as of people who were drawn one by one."""
-    return replace(sample, data=replace(sample.data, survey=None))
 
 
 def _same_channel(channels: Sequence[LikelihoodOperator]) -> bool:

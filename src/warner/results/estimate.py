@@ -487,12 +487,9 @@ class Estimate(Solution):
         1
         """
         if self.sums is not None:
-            raise ArgumentError(
-                "log_likelihood_at",
-                "needs an estimate of all questions together, not a part of it",
-                None,
-                "Use the whole estimate, or make another: estimate(tally, attributes=[...])",
-            )
+            rule = "needs an estimate of all questions together, not a part of it"
+            remedy = "Use the whole estimate, or make another: estimate(tally, attributes=[...])"
+            raise ArgumentError("log_likelihood_at", rule, None, remedy)
         return log_likelihood_at(self._one.data, theta)
 
     def mean(self) -> Quantity | tuple[Quantity, ...]:

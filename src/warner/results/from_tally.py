@@ -171,10 +171,8 @@ def possible_values(data: LikelihoodData, values: Any) -> np.ndarray:
             raise ArgumentError("values", rule, None, "Pass a list of the values")
         indices = np.flatnonzero(shares > 0)
         if len(indices) < 2:
-            rule, got = (
-                ("can be 'reported' only if reports name at least 2 values"),
-                str(len(indices)),
-            )
+            rule = "can be 'reported' only if reports name at least 2 values"
+            got = str(len(indices))
             raise ArgumentError("values", rule, got, "Pass a list of the values")
         return indices
     if isinstance(values, str) or not hasattr(values, "__iter__"):
@@ -602,10 +600,8 @@ def _tallies_of(groups: Any) -> tuple[list[list[Tally]], tuple[Key, ...]]:
         of_groups = by_group(by_mechanism(groups))
         return list(of_groups.values()), tuple(of_groups)
     if isinstance(groups, Tally) and not groups.columns:
-        rule, remedy = (
-            "must be counted by public columns",
-            "Count by group: mechanism.tally(reports, by={...})",
-        )
+        rule = "must be counted by public columns"
+        remedy = "Count by group: mechanism.tally(reports, by={...})"
         raise ArgumentError("groups", rule, "a tally of all people together", remedy)
     if not isinstance(groups, Mapping | Tally):
         rule = "must be a tally by public columns, or a dict {public values: tally}"

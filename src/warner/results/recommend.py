@@ -312,10 +312,8 @@ def add_method(name: str, make: Callable[[], Estimator]) -> None:
     try:
         made: object = make()
     except TypeError as problem:
-        rule, remedy = (
-            "must make an estimator when called without arguments",
-            "Give each option a default",
-        )
+        rule = "must make an estimator when called without arguments"
+        remedy = "Give each option a default"
         raise ArgumentTypeError(name, rule, str(problem), remedy) from None
     if not isinstance(made, Estimator):
         rule, remedy = "must make an estimator", "Derive the class from warner.estimators.Estimator"
@@ -498,10 +496,8 @@ def _decorator(name: str) -> Callable[[Any], Any]:
 
     def decorated(make: Any) -> Any:
         if isinstance(make, type) and issubclass(make, Mechanism):
-            rule, remedy = (
-                "is named by its class alone",
-                "Write @warner.register above the class, without a name",
-            )
+            rule = "is named by its class alone"
+            remedy = "Write @warner.register above the class, without a name"
             raise ArgumentError("mechanism", rule, repr(name), remedy)
         add_method(name, make)
         return make

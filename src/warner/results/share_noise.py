@@ -350,10 +350,8 @@ def _simulated(
 def independent_factor(level: float, two_sided: np.ndarray) -> float:
     """c with prod_x (1 - sides_x Phi(-c)) = level, where interval x errs on one side or on two."""
     sides = 1.0 + two_sided
-    low, high = (
-        0.0,
-        float(-scipy.special.ndtri(max((1 - level) / (2 * float(sides.sum())), 1e-300))),
-    )
+    low = 0.0
+    high = float(-scipy.special.ndtri(max((1 - level) / (2 * float(sides.sum())), 1e-300)))
     for _ in range(60):
         middle = (low + high) / 2
         inside = np.log1p(-np.minimum(sides * scipy.special.ndtr(-middle), 1 - 1e-12)).sum()

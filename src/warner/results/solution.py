@@ -221,11 +221,8 @@ class Sums:
                 "weights", f"must be rows of {size} numbers, one for each value", kind_of(weights)
             ) from None
         if matrix.ndim != 2 or matrix.shape[1] != size:
-            raise ArgumentError(
-                "weights",
-                f"must be rows of {size} finite numbers, one for each value",
-                f"the shape {matrix.shape}",
-            )
+            rule = f"must be rows of {size} finite numbers, one for each value"
+            raise ArgumentError("weights", rule, f"the shape {matrix.shape}")
         return lifted(matrix.T, self.shape, self.keep).T
 
 

@@ -13,7 +13,7 @@ Source: Cochran (1954); Armitage (1955); of surveys METHODS 10.10.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -205,7 +205,8 @@ def trend(
         )
     )
     rank = max(1, len(values) - 1)
-    root = root_of_inverse(_covariance([_alone(s) for s in samples], factors, functions), rank)
+    alone = _covariance([s.one_by_one for s in samples], factors, functions)
+    root = root_of_inverse(alone, rank)
     about = "shares neither rise nor fall" if of == "shares" else "mean neither rises nor falls"
     name = f"the {about} with the scores of {len(used)} groups"
     n = int(sizes.sum())
@@ -216,11 +217,6 @@ def trend(
         test = WaldTest.of_design(name, statistic, root.shape[1], n, noise, degrees)
     shown = {table.labels[g]: float(given[g]) for g in used}
     return Trend(of, shown, level, test, rows, table.whole.simulated)
-
-
-def _alone(sample: Sample) -> Sample:
-    """The sample as of people who were drawn one by one."""
-    return replace(sample, data=replace(sample.data, survey=None))
 
 
 def _covariance(samples: Sequence[Sample], factors: np.ndarray, c: np.ndarray) -> np.ndarray:

@@ -131,10 +131,8 @@ class Wording:
             )
             tables.append((about, given))
         for about, shares in tables:
-            labels, rows = (
-                self.answers(question.name, shares.domain),
-                shares.rows(LEVEL, TARGET, kind),
-            )
+            labels = self.answers(question.name, shares.domain)
+            rows = shares.rows(LEVEL, TARGET, kind)
             table = shares_table(about, labels, rows, result.has_intervals)
             by_bands = has_bands(shares.domain) and shares.domain.nonresponse is None
             limits = bands(shares.domain) if by_bands else []

@@ -115,10 +115,8 @@ class Metrics:
         if store is not None and store.free_bytes is not None:
             name, about = "warner_store_free_bytes", "Free bytes on the disk of the store."
             yield from _metric(name, "gauge", about, store.free_bytes)
-        name, about = (
-            "warner_reply_seconds",
-            "Seconds between the arrival of a request with reports and the reply.",
-        )
+        name = "warner_reply_seconds"
+        about = "Seconds between the arrival of a request with reports and the reply."
         yield from _metric(name, "histogram", about)
         yield from self._times.lines(name)
 
