@@ -146,8 +146,7 @@ class SpreadChannel(Channel):
         return self.inner.matvec(self.weights @ theta)
 
     def rmatvec(self, r: FloatArray) -> FloatArray:
-        back: FloatArray = self.weights.T @ self.inner.rmatvec(r)
-        return back
+        return np.asarray(self.weights.T @ self.inner.rmatvec(r))
 
     def unrounded(self) -> Channel:
         return self.inner

@@ -315,8 +315,7 @@ class LikelihoodOperator(ABC):
     def log_factors_of(self, rows: IntArray | np.ndarray) -> FloatArray | float:
         """``log_factors`` of some rows, given by number or as booleans."""
         if isinstance(self.log_factors, np.ndarray):
-            factors: FloatArray = self.log_factors[rows]
-            return factors
+            return np.asarray(self.log_factors[rows])
         return self.log_factors
 
     # Equivalent likelihoods
@@ -746,8 +745,7 @@ class LikelihoodOperator(ABC):
     def _left_inverse(self) -> FloatArray | None:
         """:attr:`_inverse`, kept, or None where there is none, which is kept too."""
         if (merged := self.merge_proportional_rows()) is not None:
-            columns: FloatArray = merged[0]._inverse[:, merged[1]]
-            return columns
+            return np.asarray(merged[0]._inverse[:, merged[1]])
         matrix = self._dense
         mean = matrix.mean(axis=1)
         rows = mean > 0
@@ -1040,8 +1038,7 @@ class MatrixRows(LikelihoodOperator):
         return self.matrix.T @ r
 
     def columns(self, index: IntArray) -> FloatArray:
-        columns: FloatArray = self.matrix[:, index]
-        return columns
+        return np.asarray(self.matrix[:, index])
 
     def dense(self) -> FloatArray:
         return self.matrix.copy()

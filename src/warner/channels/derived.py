@@ -163,8 +163,7 @@ class SomeValues(LikelihoodOperator):
         return self.inner.matvec(self._whole(theta))
 
     def rmatvec(self, r: FloatArray) -> FloatArray:
-        of_values: FloatArray = self.inner.rmatvec(r)[self.values]
-        return of_values
+        return np.asarray(self.inner.rmatvec(r)[self.values])
 
     def columns(self, index: IntArray) -> FloatArray:
         return self.inner.columns(self.values[index])
@@ -188,8 +187,7 @@ class SomeValues(LikelihoodOperator):
     def invert(self, w: FloatArray) -> FloatArray:
         if not self._inverts_whole:
             return super().invert(w)
-        of_values: FloatArray = self.inner.invert(w)[self.values]
-        return of_values
+        return np.asarray(self.inner.invert(w)[self.values])
 
     def influence(self, c: FloatArray) -> FloatArray:
         if not self._inverts_whole:
@@ -221,8 +219,7 @@ class SomeValues(LikelihoodOperator):
         return None if law is None else SupportLaw(law.q[self.values], law.gap[self.values])
 
     def support_shares(self, w: FloatArray) -> FloatArray:
-        of_values: FloatArray = self.inner.support_shares(w)[self.values]
-        return of_values
+        return np.asarray(self.inner.support_shares(w)[self.values])
 
     def report_scores(self) -> FloatArray:
         return self.inner.report_scores()

@@ -100,13 +100,11 @@ class PlanarChannel(_Transformed):
         on_side = (y == 0) | (y == height - 1), (x == 0) | (x == width - 1)
         table = 2 * on_side[0] + on_side[1]
         away = np.abs(y[:, None] - i), np.abs(x[:, None] - j)
-        out: FloatArray = self._tables[table[:, None], *away]
-        return out
+        return np.asarray(self._tables[table[:, None], *away])
 
     def kernel(self, rows: IntArray, columns: IntArray) -> FloatArray:
         """Pr(displacement) for displacements inside the rectangle, (len(rows), len(columns))."""
-        out: FloatArray = self._tables[0][np.ix_(np.abs(rows), np.abs(columns))]
-        return out
+        return np.asarray(self._tables[0][np.ix_(np.abs(rows), np.abs(columns))])
 
     @cached_property
     def _matrix(self) -> FloatArray | None:
@@ -206,8 +204,7 @@ class PlacedChannel(_Transformed):
 
     def _transformed_back(self, r: FloatArray) -> FloatArray:
         cells = r if self._reports is None else r[self._reports]
-        back: FloatArray = self.inner.rmatvec(cells)[self._places]
-        return back
+        return np.asarray(self.inner.rmatvec(cells)[self._places])
 
     def naive_estimate(self, w: FloatArray) -> FloatArray:
         return weighted_counts(self._nearest, w, self.shape[1])

@@ -286,10 +286,9 @@ class KhatriRaoChannel(Channel):
     def rmatvec(self, r: FloatArray) -> FloatArray:
         if self._left is None:
             return self._right.T @ r
-        back: FloatArray = np.einsum(
-            "ix,ix->x", self._left, r.reshape(len(self._left), -1) @ self._right
+        return np.asarray(
+            np.einsum("ix,ix->x", self._left, r.reshape(len(self._left), -1) @ self._right)
         )
-        return back
 
     def report_scores(self) -> FloatArray:
         return np.stack(

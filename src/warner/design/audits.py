@@ -291,8 +291,7 @@ def _most_telling(a: np.ndarray, b: np.ndarray) -> _Event:
 def _cautious(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Log odds of counts, each moved five standard deviations towards the other."""
     # Without it, some of many rare events would always look telling.
-    odds: np.ndarray = np.log(np.maximum(a - 5 * np.sqrt(a), 0.1)) - np.log(b + 5 * np.sqrt(b) + 25)
-    return odds
+    return np.asarray(np.log(np.maximum(a - 5 * np.sqrt(a), 0.1)) - np.log(b + 5 * np.sqrt(b) + 25))
 
 
 def _log_bound(hits_a: int, hits_b: int, n: int, delta: float = 0.0) -> float:

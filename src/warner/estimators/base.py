@@ -448,8 +448,7 @@ def safe_divide(w: np.ndarray, d: np.ndarray) -> np.ndarray:
     """The quotient w / d of vectors (m,); 0 for reports that are impossible or not observed."""
     if d.size and d.min() > 0:  # the usual case, without masks
         return np.asarray(w / d)
-    out: np.ndarray = np.divide(w, d, out=np.zeros_like(d), where=(w > 0) & (d > 0))
-    return out
+    return np.asarray(np.divide(w, d, out=np.zeros_like(d), where=(w > 0) & (d > 0)))
 
 
 def score_and_log_likelihood(

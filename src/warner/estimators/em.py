@@ -71,8 +71,7 @@ def em_step(theta: np.ndarray, score: np.ndarray, pace: float = 1.0) -> np.ndarr
     # A longer step that would remove more than nine tenths of a share is shortened, to EM's at
     # least.
     if pace <= 1:
-        out: np.ndarray = theta * score
-        return out
+        return np.asarray(theta * score)
     lowest = float(score[theta > 0].min(initial=1.0))
     if lowest < 1:
         pace = max(1.0, min(pace, _MOST_LOST / (1 - lowest)))

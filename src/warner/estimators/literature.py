@@ -187,8 +187,7 @@ def smooth(p: np.ndarray) -> np.ndarray:
     smoothed[1:] += p[:-1] / 4
     smoothed[:-1] += p[1:] / 4
     smoothed[[0, -1]] *= 4 / 3  # weights 2 and 1 of the three are inside
-    out: np.ndarray = smoothed / smoothed.sum()
-    return out
+    return np.asarray(smoothed / smoothed.sum())
 
 
 def smooth_but_last(p: np.ndarray) -> np.ndarray:
@@ -868,8 +867,7 @@ def _window(
 def _sums(v: np.ndarray, width: int) -> np.ndarray:
     """Sums over all windows of ``width`` entries, (K,) -> (K - width + 1,)."""
     total = np.append(0.0, np.cumsum(v))
-    out: np.ndarray = total[width:] - total[:-width]
-    return out
+    return np.asarray(total[width:] - total[:-width])
 
 
 def averaged(

@@ -62,8 +62,7 @@ class Cells:
 
     @cached_property
     def log_sizes(self) -> np.ndarray:
-        out: np.ndarray = np.log(self.sizes)
-        return out
+        return np.asarray(np.log(self.sizes))
 
     def averages(self, columns: Any) -> np.ndarray:
         """The means over the cells of the rows of an array or a sparse matrix (K, P), (C, P)."""
@@ -154,12 +153,10 @@ class Expansion(Likelihood):
         return bend, self._value + self.count * float(self._slope @ away - away @ bend / 2)
 
     def score(self, theta: np.ndarray, d: np.ndarray) -> np.ndarray:
-        out: np.ndarray = self._slope - d
-        return out
+        return np.asarray(self._slope - d)
 
     def information(self, d: np.ndarray, directions: np.ndarray) -> np.ndarray:
-        out: np.ndarray = self.count * directions.T @ self._gram @ directions
-        return out
+        return np.asarray(self.count * directions.T @ self._gram @ directions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,8 +215,7 @@ def softmax(columns: np.ndarray | FineColumns, phi: np.ndarray, base: Any = 0.0)
     """The distribution theta (K,) with log theta = base + X phi + a constant, for X (K, P)."""
     heights = columns @ phi + base
     theta = np.exp(heights - heights.max())
-    out: np.ndarray = theta / theta.sum()
-    return out
+    return np.asarray(theta / theta.sum())
 
 
 @lru_cache(maxsize=16)
@@ -278,8 +274,7 @@ def design(
 @lru_cache(maxsize=4)
 def _powers(size: int, order: int) -> np.ndarray:
     """Orthonormal polynomials of degree < p over K values, (K, p)."""
-    out: np.ndarray = np.linalg.qr(np.vander(np.linspace(-1, 1, size), order, increasing=True))[0]
-    return out
+    return np.asarray(np.linalg.qr(np.vander(np.linspace(-1, 1, size), order, increasing=True))[0])
 
 
 @lru_cache(maxsize=4)
@@ -494,8 +489,7 @@ def posterior_of_models(models: list[Model]) -> np.ndarray:
     """
     logs = np.array([model.evidence + _POWER * np.log(model.scale) for model in models])
     chances = np.exp(logs - logs.max())
-    out: np.ndarray = chances / chances.sum()
-    return out
+    return np.asarray(chances / chances.sum())
 
 
 def _grid(

@@ -56,8 +56,7 @@ def direct(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
     multiplier = np.cumsum(w[order]) / (1 + np.cumsum(a[order]))
     k = np.flatnonzero(ratio[order] > multiplier)[-1]
     theta = np.maximum(w / multiplier[k] - a, 0.0)
-    out: np.ndarray = theta / theta.sum()
-    return out
+    return np.asarray(theta / theta.sum())
 
 
 def separable(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
@@ -86,8 +85,7 @@ def separable(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
             if multiplier >= 0
             else np.where(slope > 0, near, (slope - root) / (2 * multiplier))
         )
-        out: np.ndarray = np.maximum(t - a, 0.0)
-        return out
+        return np.asarray(np.maximum(t - a, 0.0))
 
     def excess(multiplier: float) -> float:
         return float(theta(multiplier).sum()) - 1
@@ -98,8 +96,7 @@ def separable(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
     while excess(high) > 0:
         high *= 2
     best = theta(scipy.optimize.brentq(excess, low, high, xtol=1e-300, rtol=1e-15, maxiter=500))
-    out: np.ndarray = best / best.sum()
-    return out
+    return np.asarray(best / best.sum())
 
 
 def budgets(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
@@ -141,8 +138,7 @@ def budgets(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
         if abs(step) <= 1e-15 * multiplier:
             break
         multiplier = max(multiplier + step, multiplier / 2)
-    out: np.ndarray = theta / theta.sum()
-    return out
+    return np.asarray(theta / theta.sum())
 
 
 def _support_law(channel: LikelihoodOperator) -> SupportLaw:

@@ -158,8 +158,7 @@ def _ratio(new: np.ndarray, old: np.ndarray) -> np.ndarray:
     """new / old, and 0 where old is as good as 0."""
     if old.shape != new.shape:  # to broadcast costs more than the division of few numbers
         old = np.broadcast_to(old, new.shape)
-    out: np.ndarray = np.divide(new, old, out=np.zeros_like(new), where=old > _NOTHING)
-    return out
+    return np.asarray(np.divide(new, old, out=np.zeros_like(new), where=old > _NOTHING))
 
 
 # IPF ends where one round moves no clique by more than this, in l1, or after this many rounds.

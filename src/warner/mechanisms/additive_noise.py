@@ -86,8 +86,7 @@ class Noise(Numeric):
 
     def _noise(self, n: int, source: Source) -> np.ndarray:
         """The noise (n,) in grid steps."""
-        noise: np.ndarray = source.geometric(self._decay, n) - source.geometric(self._decay, n)
-        return noise
+        return np.asarray(source.geometric(self._decay, n) - source.geometric(self._decay, n))
 
     def _sum(self, points: np.ndarray, noise: np.ndarray) -> dict[str, np.ndarray]:
         """The reports of grid points (n,) with noise (n,)."""

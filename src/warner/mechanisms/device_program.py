@@ -167,8 +167,7 @@ class Places:
     def distances(self) -> np.ndarray:
         """The distance of values by their classes of rows and of columns."""
         rows, columns = (self._classes(axis)[0] for axis in (self.rows, self.columns))
-        out: np.ndarray = np.sqrt(rows[:, None] + columns[None, :])
-        return out
+        return np.asarray(np.sqrt(rows[:, None] + columns[None, :]))
 
     def fields(self) -> dict[str, Any]:
         """The entries of a program: the shape, and what is not by rule."""

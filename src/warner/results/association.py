@@ -195,8 +195,7 @@ class Pair:
     def _squared_numbers(channel: LikelihoodOperator, side: FloatArray) -> FloatArray:
         """The squares (R, k, m) of L_i(y) - a_i L_+(y) for one attribute with shares a (k, R)."""
         weights = channel.influence(np.eye(len(side))).T
-        squares: FloatArray = (weights - side.T[:, :, None] * weights.sum(axis=0)) ** 2
-        return squares
+        return np.asarray((weights - side.T[:, :, None] * weights.sum(axis=0)) ** 2)
 
     def _deviations(self, sides: list[FloatArray]) -> list[FloatArray]:
         """The standard errors of the two marginals, (r, R) and (c, R)."""

@@ -219,8 +219,7 @@ def _outermost(test: _Test, centre: FloatArray) -> FloatArray:
         half = (inside + outside) / 2
         right = test.accepts(half)
         inside, outside = np.where(right, half, inside), np.where(right, outside, half)
-    ends: FloatArray = inside.T
-    return ends
+    return np.asarray(inside.T)
 
 
 @dataclass(frozen=True, eq=False)

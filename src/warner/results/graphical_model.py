@@ -349,8 +349,7 @@ def _towards(
     base = tree.marginal(axes)
     two = [mixed_with_uniform(singles[axis]) for axis in axes]
     supported = supported_part(reports, two, mixed_with_uniform(base.ravel()))
-    shrunk: np.ndarray = base + supported * (table - base)
-    return shrunk
+    return np.asarray(base + supported * (table - base))
 
 
 def _forest(ranked: Sequence[Axes], attributes: int) -> list[Axes]:

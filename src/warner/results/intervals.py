@@ -580,8 +580,7 @@ def _clipped(
 ) -> np.ndarray:
     """Limits (r, 2), clipped to the range of the functions on the simplex."""
     limits = np.stack([middle - below, middle + above], axis=1)
-    clipped: np.ndarray = np.clip(limits, matrix.min(axis=1)[:, None], matrix.max(axis=1)[:, None])
-    return clipped
+    return np.asarray(np.clip(limits, matrix.min(axis=1)[:, None], matrix.max(axis=1)[:, None]))
 
 
 # -----------------------------------------------------------------------------------------------

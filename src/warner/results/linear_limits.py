@@ -285,8 +285,7 @@ class UnbiasedShares:
         least, most = range_ or (float(weights.min()), float(weights.max()))
         z = normal_quantile(level, self.degrees)
         bounds = np.clip(self.limits(weights, z), least, most)
-        held: np.ndarray = holding(bounds[None], min(max(estimate, least), most))[0]
-        return held
+        return np.asarray(holding(bounds[None], min(max(estimate, least), most))[0])
 
     def limits_of_ratio(
         self, weights: np.ndarray, base: np.ndarray, ratio: float, z: float

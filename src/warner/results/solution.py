@@ -365,8 +365,7 @@ class WithinBlock:
             self.invert = of.invert
 
     def __call__(self, theta: np.ndarray) -> np.ndarray:
-        value: np.ndarray = self.of(within(theta, self.block))
-        return value
+        return np.asarray(self.of(within(theta, self.block)))
 
 
 def within(theta: np.ndarray, block: slice) -> np.ndarray:

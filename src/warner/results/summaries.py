@@ -173,10 +173,9 @@ class Quantity(BoundedNumber):
             else function
         )
         bounds = interval(self._estimate, level, target, kind, weights, replicates, rng)
-        limits: np.ndarray = (
+        return np.asarray(
             function.invert(bounds, self._of) if hasattr(function, "invert") else bounds[0]
         )
-        return limits
 
     def _wald(self, level: float, target: str) -> np.ndarray | None:
         """The interval (2,) that holds for every distribution; None where there is none."""
@@ -255,8 +254,7 @@ class Quantity(BoundedNumber):
 
     def _holding(self, bounds: np.ndarray) -> np.ndarray:
         """The interval (2,) of another estimate of the same number, widened to hold this one."""
-        widened: np.ndarray = holding(bounds[None], float(self))[0]
-        return widened
+        return np.asarray(holding(bounds[None], float(self))[0])
 
     def _alone(self) -> Quantity | None:
         """The number from a marginal's reports alone, which is fast; None of all others."""
@@ -308,8 +306,7 @@ def anytime_limits(
     every = np.arange(places.size + 1)
     low = bounds[np.searchsorted(looked, every, side="right") - 1, 0]
     high = bounds[np.searchsorted(looked, every), 1]
-    limits_of_quantile: np.ndarray = curve.invert(np.stack([low, high], axis=1) + inner.q, inner)
-    return limits_of_quantile
+    return np.asarray(curve.invert(np.stack([low, high], axis=1) + inner.q, inner))
 
 
 @dataclass(frozen=True, eq=False)

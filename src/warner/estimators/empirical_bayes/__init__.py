@@ -161,8 +161,7 @@ class SmallDomainPosterior:
                 out[rows, x] = steps
                 left = left - steps
             out[rows, -1] = left
-        lattice_shares: np.ndarray = out / (points - 1)
-        return lattice_shares
+        return np.asarray(out / (points - 1))
 
 
 def _length(size: int, points: int) -> int:
@@ -571,8 +570,7 @@ def _common_quantile(
         inside = np.clip(
             (level - below[every, cell]) / np.maximum(posteriors[every, cell], _TINY), 0.0, 1.0
         )
-        out: np.ndarray = edges[cell] + inside * (edges[cell + 1] - edges[cell])
-        return out
+        return np.asarray(edges[cell] + inside * (edges[cell + 1] - edges[cell]))
 
     low, high = 0.0, 1.0
     for _ in range(45):

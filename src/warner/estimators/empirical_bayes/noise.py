@@ -39,10 +39,9 @@ class SupportCounts:
         if (q == q[:1]).all() and (gap == gap[:1]).all():
             q, gap = q[:1], gap[:1]  # one law for all values takes J logarithms
         mu = np.clip(q + gap * atoms, _TINY, 1 - 1e-16)
-        out: np.ndarray = self.n * (
-            share * np.log(mu) + (-mu if self.direct else (1 - share) * np.log1p(-mu))
+        return np.asarray(
+            self.n * (share * np.log(mu) + (-mu if self.direct else (1 - share) * np.log1p(-mu)))
         )
-        return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,8 +126,7 @@ class EstimateNoise:
     def variance(self, t: np.ndarray) -> np.ndarray:
         """The variances (K,), at least 1 / n^2, of the estimates at true shares t in [0, 1]."""
         t = np.clip(t, 0.0, 1.0)
-        out: np.ndarray = np.maximum((self.null + self.slope * t - t**2) / self.n, 1.0 / self.n**2)
-        return out
+        return np.asarray(np.maximum((self.null + self.slope * t - t**2) / self.n, 1.0 / self.n**2))
 
     def free_variance(self, t: np.ndarray) -> np.ndarray:
         """The variances (K,) without the condition that shares sum to one."""
@@ -140,8 +138,7 @@ class EstimateNoise:
     def near_zero(self) -> np.ndarray:
         """The standard deviations (K,) of the estimates at shares that the noise just hides."""
         hidden = 3 * np.sqrt(self.variance(np.zeros(self.y.size)))
-        out: np.ndarray = np.sqrt(self.variance(hidden))
-        return out
+        return np.asarray(np.sqrt(self.variance(hidden)))
 
     def likelihood(self, atoms: np.ndarray) -> np.ndarray:
         """The likelihood (K, J) of each share at the atoms (J,)."""
@@ -169,10 +166,12 @@ class EstimateNoise:
         z = integral dt / sd(t) = sqrt(n) arcsin((2t - slope) / r),   r^2 = slope^2 + 4 null
         """
         r = np.sqrt(self.slope**2 + 4 * self.null)
-        out: np.ndarray = np.sqrt(self.n) * np.arcsin(
-            np.clip((2 * np.clip(t, 0.0, 1.0) - self.slope) / np.maximum(r, _TINY), -1.0, 1.0)
+        return np.asarray(
+            np.sqrt(self.n)
+            * np.arcsin(
+                np.clip((2 * np.clip(t, 0.0, 1.0) - self.slope) / np.maximum(r, _TINY), -1.0, 1.0)
+            )
         )
-        return out
 
     def _kinds(self) -> np.ndarray:
         """null and slope (2, K), rounded so that values with the same noise have equal numbers."""
@@ -340,8 +339,7 @@ def move_to_sum(values: np.ndarray, variance: np.ndarray) -> np.ndarray:
     """Move numbers (K,) in proportion to their variances (K,) until their sum is one."""
     total = float(variance.sum())
     share = variance / total if total > 0 else np.full(values.size, 1 / values.size)
-    out: np.ndarray = values + share * (1 - float(values.sum()))
-    return out
+    return np.asarray(values + share * (1 - float(values.sum())))
 
 
 def split_large_values(noise: EstimateNoise) -> tuple[np.ndarray, np.ndarray]:

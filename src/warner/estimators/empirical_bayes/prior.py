@@ -204,8 +204,7 @@ def with_mean(g: np.ndarray, atoms: np.ndarray, mean: float) -> np.ndarray:
     d = atoms - mean
     support = d[g > 0]
     if not support.size or support.max() <= 0 or support.min() >= 0:
-        out: np.ndarray = g / g.sum()
-        return out
+        return np.asarray(g / g.sum())
     low, high = -(1 - 1e-12) / support.max(), -(1 - 1e-12) / support.min()
     multiplier = 0.0
     for _ in range(60):
@@ -219,8 +218,7 @@ def with_mean(g: np.ndarray, atoms: np.ndarray, mean: float) -> np.ndarray:
         if done:
             break
     h = g / (1 + multiplier * d)
-    law: np.ndarray = h / h.sum()
-    return law
+    return np.asarray(h / h.sum())
 
 
 def candidate_priors(atoms: np.ndarray, mean: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -388,8 +386,7 @@ def fit_prior(
 def rare_masses(edges: np.ndarray, noise: np.ndarray) -> np.ndarray:
     """The exponential laws (K, J) of rare shares: masses of the cells between edges (J + 1,)."""
     rates = 1 / (SETTINGS.rare_share * np.maximum(noise, _TINY)) + SETTINGS.rare_rate * noise.size
-    masses: np.ndarray = -np.diff(np.exp(-rates[:, None] * edges))
-    return masses
+    return np.asarray(-np.diff(np.exp(-rates[:, None] * edges)))
 
 
 def few_values_prior(likelihood: np.ndarray, atoms: np.ndarray, noise: np.ndarray) -> LearnedPrior:
@@ -475,8 +472,7 @@ def _sum_score(total: np.ndarray, variance: np.ndarray, target: float) -> np.nda
 
 def _shares(scores: np.ndarray) -> np.ndarray:
     weights = np.exp(scores - scores.max())
-    out: np.ndarray = weights / weights.sum()
-    return out
+    return np.asarray(weights / weights.sum())
 
 
 def _log_sum(scores: np.ndarray) -> float:
@@ -512,8 +508,7 @@ class NeighbourPrediction:
     def likelihood(self, atoms: np.ndarray) -> np.ndarray:
         """The likelihood (K, J) of the predictions at possible shares, the atoms (J,)."""
         away = self.value[:, None] - np.minimum(atoms, self.cap)
-        out: np.ndarray = np.exp(-(away**2) / (2 * self.variance)) + SETTINGS.odd_value
-        return out
+        return np.asarray(np.exp(-(away**2) / (2 * self.variance)) + SETTINGS.odd_value)
 
     def subset(self, index: np.ndarray) -> NeighbourPrediction:
         """The predictions of the values at the indices ``index``."""
