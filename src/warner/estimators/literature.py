@@ -572,21 +572,13 @@ _ENTRIES = 2**22  # of the columns that are formed at a time
 
 @dataclass(frozen=True, eq=False)
 class _Mixture:
-    """A fitted mixture.
+    """A fitted mixture."""
 
-    Attributes:
-        labels: (K,), the component of every value, -1 for none.
-        weights: (K',), of the components.
-        bic: -2 n l + K' ln n.
-        steps: of the fit.
-        status: how the fit ended.
-    """
-
-    labels: np.ndarray
-    weights: np.ndarray
-    bic: float
-    steps: int
-    status: Status
+    labels: np.ndarray  # (K,), the component of every value, -1 for none
+    weights: np.ndarray  # (K',), of the components
+    bic: float  # -2 n l + K' ln n
+    steps: int  # of the fit
+    status: Status  # how the fit ended
 
 
 @dataclass(frozen=True, repr=False)

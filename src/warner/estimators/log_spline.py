@@ -161,23 +161,15 @@ class Expansion(Likelihood):
 
 @dataclass(frozen=True, eq=False)
 class SplineDesign:
-    """The columns of X (K, P), each with sum 0, and the prior of each.
+    """The columns of X (K, P), each with sum 0, and the prior of each."""
 
-    Attributes:
-        columns: X (K, P).
-        spline: (P,) bool, the columns whose coefficients have standard deviation s.
-        groups: the other columns, in groups of neighbours; each group has one Cauchy prior.
-        base: log theta where phi is 0, up to a constant: (K,) or one number.
-        cells: the cells of values whose means the rows of X are; None where each value has a row.
-        fine: X on all values, where the rows are means.
-    """
-
-    columns: np.ndarray
-    spline: np.ndarray
-    groups: tuple[slice, ...]
+    columns: np.ndarray  # X (K, P)
+    spline: np.ndarray  # (P,) bool, the columns whose coefficients have standard deviation s
+    groups: tuple[slice, ...]  # the other columns by neighbours, each group with one Cauchy prior
+    # the cells of values whose means the rows of X are; None where each value has a row
     cells: Cells | None = None
-    fine: FineColumns | None = None
-    base: np.ndarray | float = 0.0
+    fine: FineColumns | None = None  # X on all values, where the rows are means
+    base: np.ndarray | float = 0.0  # log theta where phi is 0, up to a constant: (K,) or one number
 
     def theta(self, phi: np.ndarray) -> np.ndarray:
         """The shares of the cells, or of the values where there are no cells."""

@@ -30,27 +30,19 @@ OfShares = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class SurveyNoise:
-    """The noise of the unbiased estimates T (K,) of a group of people in a survey.
+    """The noise of the unbiased estimates T (K,) of a group of people in a survey."""
 
-    Attributes:
-        drawn: the sample of the whole survey.
-        unbiased: T (K,).
-        scale, at: s, and t (K,).
-        plus, minus: R (r, K) and M (H, K).
-        of_answers: s and t without factors, for exactly the people who reported.
-        parts: (G,) the part of the group's weight that lies in each cluster; None without clusters.
-        people: the weighted number of people of the group; all people of the survey are n.
-    """
-
-    drawn: DrawnSample
-    unbiased: np.ndarray
-    scale: float
-    at: np.ndarray
-    plus: np.ndarray
-    minus: np.ndarray
+    drawn: DrawnSample  # the sample of the whole survey
+    unbiased: np.ndarray  # T (K,)
+    scale: float  # s
+    at: np.ndarray  # t (K,)
+    plus: np.ndarray  # R (r, K)
+    minus: np.ndarray  # M (H, K)
+    # s and t without factors, for exactly the people who reported
     of_answers: tuple[float, np.ndarray]
+    # (G,) the part of the group's weight that lies in each cluster; None without clusters
     parts: np.ndarray | None
-    people: float
+    people: float  # the weighted number of people of the group; all people of the survey are n
 
     @classmethod
     def of(

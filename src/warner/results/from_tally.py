@@ -293,31 +293,19 @@ RESERVED = ("value", "estimate", "low", "high", "reports", "status", "attribute"
 
 @dataclass(frozen=True, eq=False)
 class GroupTable:
-    """The reports of G groups about one question, which one or several mechanisms randomised.
+    """The reports of G groups about one question, which one or several mechanisms randomised."""
 
-    Attributes:
-        names, keys: the public columns, and their values in each group.
-        sizes: int64 (G,), the number of reports of each group.
-        shares: (G, K) the unbiased estimates; 0 for a group without reports.
-        whole, parts: the data of all groups together, and of each; None without reports.
-        plausibility: how plausible the reports of all groups together are.
-        of_groups: how plausible those of each are; None where that is not tested.
-        mechanisms: those of the reports.
-        cells: of a survey with a design, what the groups were made of.
-        attributes: the names of the questions that were chosen; () for all in the reports.
-    """
-
-    names: tuple[str, ...]
-    keys: tuple[Key, ...]
-    sizes: np.ndarray
-    shares: np.ndarray
-    whole: LikelihoodData
-    parts: tuple[LikelihoodData | None, ...]
-    plausibility: Plausibility
-    of_groups: tuple[Plausibility | None, ...]
-    mechanisms: tuple[Mechanism, ...]
-    cells: SurveyCells | None = None
-    attributes: tuple[str, ...] = ()
+    names: tuple[str, ...]  # the public columns
+    keys: tuple[Key, ...]  # their values in each group
+    sizes: np.ndarray  # int64 (G,), the number of reports of each group
+    shares: np.ndarray  # (G, K) the unbiased estimates; 0 for a group without reports
+    whole: LikelihoodData  # the data of all groups together
+    parts: tuple[LikelihoodData | None, ...]  # of each group; None without reports
+    plausibility: Plausibility  # how plausible the reports of all groups together are
+    of_groups: tuple[Plausibility | None, ...]  # of each group; None where that is not tested
+    mechanisms: tuple[Mechanism, ...]  # of the reports
+    cells: SurveyCells | None = None  # of a survey with a design, what the groups were made of
+    attributes: tuple[str, ...] = ()  # the questions that were chosen; () for all in the reports
 
     def __repr__(self) -> str:
         by = ", ".join(self.names)
@@ -463,27 +451,16 @@ _MOST_WEIGHT = 2.0**52  # of all people, so that sums are exact in floats
 
 @dataclass(frozen=True, eq=False)
 class SurveyCells:
-    """The people of a survey who are alike in their weight, cluster, stratum and group.
+    """The people of a survey who are alike in their weight, cluster, stratum and group."""
 
-    Attributes:
-        tally: the tally by these public columns alone.
-        by: the columns of groups.
-        keys: the group of each cell.
-        shares: (m, K) the unbiased estimates of the cells.
-        drawn: their weights, clusters and strata.
-        plausibility: how plausible the reports of all people together are.
-        attributes: the attributes that are estimated; None for all.
-        per_report: the number of rows of the channel in which a report counts.
-    """
-
-    tally: Tally
-    by: tuple[str, ...]
-    keys: tuple[Key, ...]
-    shares: np.ndarray
-    drawn: DrawnSample
-    plausibility: Plausibility
-    attributes: Sequence[str] | None
-    per_report: float
+    tally: Tally  # the tally by these public columns alone
+    by: tuple[str, ...]  # the columns of groups
+    keys: tuple[Key, ...]  # the group of each cell
+    shares: np.ndarray  # (m, K) the unbiased estimates of the cells
+    drawn: DrawnSample  # their weights, clusters and strata
+    plausibility: Plausibility  # how plausible the reports of all people together are
+    attributes: Sequence[str] | None  # the attributes that are estimated; None for all
+    per_report: float  # the number of rows of the channel in which a report counts
 
     @classmethod
     def of(

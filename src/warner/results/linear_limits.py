@@ -63,30 +63,22 @@ _RIDGE, _SLACK_RIDGE = 1e-12, 1e-9
 
 @dataclass(frozen=True, eq=False)
 class UnbiasedShares:
-    """Unbiased estimates of the shares that sum to 1, and distributions for which slack is chosen.
+    """Unbiased estimates of the shares that sum to 1, and distributions for choosing slack."""
 
-    Attributes:
-        shares: T (K,).
-        covariance: C (K, K) of one report; its rows sum to 0.
-        drawn: (B, K) distributions m_i, with no share at 0. Where B is 0, there is no slack.
-        n: number of reports.
-        along: (K,) with the sum 1, along which T was moved until its sum is 1; 0 where it was not.
-        starts: the first value of each of the K cells of values; None where each value is one.
-        of_values: for weights c (K,) of cells, the expectation of c'T where all people have one
-            value, for each of the values.
-        are_even: whether the values of a cell are taken as equally common.
-        degrees: of freedom of C, of a survey with few clusters.
-    """
-
-    shares: np.ndarray
-    covariance: np.ndarray
+    shares: np.ndarray  # T (K,)
+    covariance: np.ndarray  # C (K, K) of one report; its rows sum to 0
+    # (B, K) distributions m_i, with no share at 0. Where B is 0, there is no slack.
     drawn: np.ndarray
-    n: int
+    n: int  # number of reports
+    # (K,) with the sum 1, along which T was moved until its sum is 1; 0 where it was not
     along: np.ndarray
+    # the first value of each of the K cells of values; None where each value is one
     starts: np.ndarray | None = None
+    # for weights c (K,) of cells, the expectation of c'T where all people have one value, for each
+    # of the values
     of_values: Callable[[np.ndarray], np.ndarray] = np.asarray
-    are_even: bool = False
-    degrees: float = np.inf
+    are_even: bool = False  # whether the values of a cell are taken as equally common
+    degrees: float = np.inf  # of freedom of C, of a survey with few clusters
 
     @classmethod
     def of(cls, solution: Solution, target: str) -> UnbiasedShares | None:

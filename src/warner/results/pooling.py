@@ -143,18 +143,12 @@ _ALONE = "each group is then estimated by itself"
 
 @dataclass(frozen=True, eq=False)
 class Pooled:
-    """The posterior of the shares of G groups.
+    """The posterior of the shares of G groups."""
 
-    Attributes:
-        mean, deviation: (G, K).
-        spread: the mean of s over the groups.
-        gain: (G, J) by how much an estimate follows the reports of its group, in coordinates.
-    """
-
-    mean: np.ndarray
-    deviation: np.ndarray
-    spread: float
-    gain: np.ndarray
+    mean: np.ndarray  # (G, K)
+    deviation: np.ndarray  # (G, K)
+    spread: float  # the mean of s over the groups
+    gain: np.ndarray  # (G, J) by how much estimates follow their own reports, in coordinates
 
     @property
     def concentration(self) -> float:

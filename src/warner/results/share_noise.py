@@ -23,22 +23,16 @@ from warner.results.solution import Solution
 class ShareNoise:
     """Unbiased estimates T of K shares, and the variance of each if its share were t.
 
-        n Var(T_x) = (1 - t) null_x + t own_x - t^2,   for people drawn from a population
-
-    Attributes:
-        data, target: the reports, and whom intervals are for.
-        centre, plausible: (K,) T, and its projection on the simplex.
-        null, own: (K,) the second moments of one report where nobody, or everybody, has the value.
-        effects: (K,) by how much a survey design raises the variances.
+    n Var(T_x) = (1 - t) null_x + t own_x - t^2,   for people drawn from a population
     """
 
     data: LikelihoodData
-    target: str
-    centre: np.ndarray
-    plausible: np.ndarray
-    null: np.ndarray
-    own: np.ndarray
-    effects: np.ndarray | float = 1.0
+    target: str  # whom intervals are for
+    centre: np.ndarray  # T (K,)
+    plausible: np.ndarray  # (K,) its projection on the simplex
+    null: np.ndarray  # (K,) the second moment of one report where nobody has the value
+    own: np.ndarray  # (K,) the same where everybody has it
+    effects: np.ndarray | float = 1.0  # (K,) by how much a survey design raises the variances
 
     @classmethod
     def of(
@@ -442,25 +436,15 @@ class _Levels:
 
 @dataclass(frozen=True, eq=False)
 class _Kind:
-    """Values whose estimates have the same noise, and the tests of their shares.
+    """Values whose estimates have the same noise, and the tests of their shares."""
 
-    Attributes:
-        index: the values.
-        t: (J,) shares, from 0 to 1.
-        deviation: (J,) the standard deviation of an estimate at each share.
-        skewness: (J,) that of the estimate.
-        y: (G,) possible estimates.
-        below: (G,) the share of the estimates of all values that are expected below each.
-        density: a bound from below of the density of one value's estimate near its share.
-    """
-
-    index: np.ndarray
-    t: np.ndarray
-    deviation: np.ndarray
-    skewness: np.ndarray
-    y: np.ndarray
-    below: np.ndarray
-    density: float
+    index: np.ndarray  # the values
+    t: np.ndarray  # (J,) shares, from 0 to 1
+    deviation: np.ndarray  # (J,) the standard deviation of an estimate at each share
+    skewness: np.ndarray  # (J,) that of the estimate
+    y: np.ndarray  # (G,) possible estimates
+    below: np.ndarray  # (G,) the share of the estimates of all values that are expected below each
+    density: float  # a bound from below of the density of one value's estimate near its share
 
     @classmethod
     def of(cls, noise: ShareNoise, index: np.ndarray, shares: np.ndarray) -> _Kind:

@@ -323,17 +323,11 @@ def subdomain(domain: Domain, keep: Sequence[int]) -> Domain:
 
 @dataclass(frozen=True, eq=False)
 class BlockShares:
-    """The attributes of a solution that summaries read, for one block of values.
+    """The attributes of a solution that summaries read, for one block of values."""
 
-    Attributes:
-        probabilities: (V,) the shares within the block.
-        domain: the V values.
-        whole: the solution on all values.
-    """
-
-    probabilities: np.ndarray
-    domain: Domain
-    whole: Solution
+    probabilities: np.ndarray  # (V,) the shares within the block
+    domain: Domain  # the V values
+    whole: Solution  # the solution on all values
 
     @property
     def fit(self) -> Fit:
