@@ -272,8 +272,8 @@ class KhatriRaoChannel(Channel):
         self._factors = [0.0] * len(self.tables) if log_factors is None else list(log_factors)
         self.log_factors = joint_log_factors(self._factors, [len(t) for t in self.tables])
         half = len(self.tables) // 2
-        self._left = _multiplied(self.tables[:half]) if half else None
-        self._right = _multiplied(self.tables[half:])
+        self._left = products_of_columns(self.tables[:half]) if half else None
+        self._right = products_of_columns(self.tables[half:])
         self.shape = (int(np.prod([len(t) for t in self.tables])), self.tables[0].shape[1])
 
     @one_by_one
@@ -308,7 +308,7 @@ class KhatriRaoChannel(Channel):
         return observed, w[rows]
 
 
-def _multiplied(tables: Sequence[FloatArray]) -> FloatArray:
+def products_of_columns(tables: Sequence[FloatArray]) -> FloatArray:
     """The column-wise Kronecker product of some tables as a matrix."""
     out = tables[0]
     for table in tables[1:]:

@@ -60,10 +60,6 @@ class Cells:
         """The number of values in each cell, (C,)."""
         return np.diff(self.index, append=self.size)
 
-    @cached_property
-    def log_sizes(self) -> np.ndarray:
-        return np.asarray(np.log(self.sizes))
-
     def averages(self, columns: Any) -> np.ndarray:
         """The means over the cells of the rows of an array or a sparse matrix (K, P), (C, P)."""
         ends = np.append(self.index, self.size)
@@ -260,7 +256,7 @@ def design(
     if cells is None:
         return SplineDesign(columns, spline, tuple(kinds))
     fine = FineColumns(powers, splines, weights, shifts)
-    return SplineDesign(columns, spline, tuple(kinds), cells, fine, cells.log_sizes)
+    return SplineDesign(columns, spline, tuple(kinds), cells, fine, np.log(cells.sizes))
 
 
 @lru_cache(maxsize=4)

@@ -262,14 +262,10 @@ def cliques_of(shape: Sequence[int], edges: Iterable[Axes]) -> tuple[Axes, ...]:
     return tuple(cliques)
 
 
-def raked_tree(
-    singles: Sequence[np.ndarray],
-    targets: Targets,
-    cliques: Sequence[Axes] | None = None,
-) -> JunctionTree:
+def raked_tree(singles: Sequence[np.ndarray], targets: Targets) -> JunctionTree:
     """The distribution of largest entropy with given margins, relative to independence."""
     shape = tuple(single.size for single in singles)
-    cliques, parents = _joined(cliques_of(shape, targets) if cliques is None else cliques)
+    cliques, parents = _joined(cliques_of(shape, targets))
     tables = [product_of([singles[axis] for axis in clique]) for clique in cliques]
     inside: list[dict[Axes, np.ndarray]] = [{} for _ in cliques]
     for axes, target in targets.items():

@@ -22,6 +22,7 @@ from warner.channels import (
     LikelihoodOperator,
     RepeatedRows,
 )
+from warner.channels.tuples import products_of_columns
 from warner.domains import LARGEST_SIZE, Domain, Product
 from warner.domains.product import require_product
 from warner.mechanisms.base import ENUMERABLE, Mechanism, ReportsAbout, marginal_problem
@@ -664,10 +665,7 @@ class Repeated(Combined):
         ]
 
     def _joint_probabilities(self, tables: Sequence[np.ndarray]) -> np.ndarray:
-        out = tables[0]
-        for table in tables[1:]:
-            out = (out[:, None, :] * table[None, :, :]).reshape(-1, table.shape[1])
-        return out
+        return products_of_columns(tables)
 
     def channel(self) -> Channel:
         """The channel of all tuples of reports, in C order.

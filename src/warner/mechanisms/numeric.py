@@ -456,7 +456,8 @@ class WithNonresponse(Mechanism):
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         # Everybody draws a report, a dummy and "no answer", so that time does not tell nonresponse.
         silent = np.isnan(index)
-        numbers = np.where(silent, 0, index).astype(self._encoded_dtype, copy=False)
+        numbers = np.where(silent, 0, index)
+        numbers = numbers.astype(self.inner.encode(self.inner.domain.decode([0])).dtype, copy=False)
         report = self.inner._sample(numbers, source)["report"]
         dummy = self._dummies.sample(len(index), source)["report"]
         thresholds = np.array([self._dropped, self._silent], dtype=np.uint64)
@@ -468,10 +469,6 @@ class WithNonresponse(Mechanism):
         inner = self.inner.device_program()
         fields = {"dropped": number(self._dropped), "silent": number(self._silent)}
         return program("silence", {**fields, "inner": inner}, inner["answer"])
-
-    @property
-    def _encoded_dtype(self) -> np.dtype[Any]:
-        return self.inner.encode(self.inner.domain.decode([0])).dtype
 
     # At the collector.
 

@@ -389,8 +389,9 @@ class Planar(Mechanism):
             # A running sum has one order of additions, and so one result on every machine.
             masses[:, width - 1] = np.cumsum(masses[:, width - 1 :], axis=1)[:, -1]
             np.add.at(out, np.minimum(rows[:, 0].astype(np.int64), height - 1), masses[:, :width])
-        # The sum over both signs of i and j is 1.
-        return np.asarray(out / math.fsum((out * multiplicities(height, width)).ravel()))
+        # Of the displacements (+-i, +-j) there are 1, 2 or 4, whose sum is 1.
+        down, across = (np.where(np.arange(count) > 0, 2, 1) for count in (height, width))
+        return np.asarray(out / math.fsum((out * np.multiply.outer(down, across)).ravel()))
 
     @property
     def epsilon(self) -> float:
@@ -666,11 +667,3 @@ def hull(points: np.ndarray) -> np.ndarray:
             half.append([y, x])
         halves += half[:-1] or half
     return np.array(halves)
-
-
-def multiplicities(height: int, width: int) -> np.ndarray:
-    """Return the number of displacements (+-i, +-j) of each pair (i, j), 1, 2 or 4: (R, C)."""
-    return (
-        np.where(np.arange(height) > 0, 2, 1)[:, None]
-        * np.where(np.arange(width) > 0, 2, 1)[None, :]
-    )

@@ -387,7 +387,8 @@ class _Subject:
 
     def sampler(self) -> str:
         chosen = np.unique(np.linspace(0, self.size - 1, _VALUES).round().astype(int))
-        self._enough_memory()
+        bits = self.draws * self.mechanism.schema.bytes_per_report
+        require(bits < 2**31, f"{self.draws} reports take {bits / 2**30:.0f} GiB; pass fewer draws")
         p, freedom, worst = self._worst(drawn_for, self.draws, chosen)
         bound = detectable(self.draws, freedom)
         require(p >= ALPHA, f"the worst report: {worst} (chi-square p-value {p:.1g})")
@@ -412,10 +413,6 @@ class _Subject:
         if self.mechanism.is_enumerable:
             return worst_p_value(self.mechanism, draws, values, sampler, self.seed)
         return min(self._rows_p_value(int(x), sampler, draws) for x in values)
-
-    def _enough_memory(self) -> None:
-        bits = self.draws * self.mechanism.schema.bytes_per_report
-        require(bits < 2**31, f"{self.draws} reports take {bits / 2**30:.0f} GiB; pass fewer draws")
 
     def _rows_p_value(self, x: int, sampler: Sampler, draws: int) -> tuple[float, int, str]:
         """The test of the rows of the channel, where reports are too many to list."""

@@ -218,8 +218,10 @@ def _numbers(question: Question) -> Iterator[TableView]:
 
 def half_widths(view: LiveView) -> list[float]:
     """The median half-width of each question's intervals of shares."""
-    widths = [_half_width(section.tables[0]) for section in view.sections if section.tables]
-    return [width for width in widths if width is not None]
+    tables = [section.tables[0] for section in view.sections if section.tables]
+    ends = [[row.bar[1:] for row in table.rows if row.bar] for table in tables]
+    each = [[(high - low) / 2 for low, high in bars if high > low] for bars in ends]
+    return [float(np.median(widths)) for widths in each if widths]
 
 
 def _reach(table: TableView) -> float:
@@ -227,13 +229,6 @@ def _reach(table: TableView) -> float:
     # An interval is cut off at 0 and 100 %, so half of its width says too little beside them.
     bars = [row.bar for row in table.rows if row.bar]
     return float(np.median([max(share - low, high - share) for share, low, high in bars] or [0.0]))
-
-
-def _half_width(table: TableView) -> float | None:
-    """The median half-width of the intervals of a table; None where it has no intervals."""
-    widths = [(row.bar[2] - row.bar[1]) / 2 for row in table.rows if row.bar]
-    positive = [width for width in widths if width > 0]
-    return float(np.median(positive)) if positive else None
 
 
 def progress(view: LiveView) -> str:
@@ -440,7 +435,7 @@ class GroupsView:
     problem: str = ""  # why no group could be estimated, else ""
 
 
-def hidden_groups(sizes: Mapping[_K, int], smallest: int = SMALLEST_GROUP) -> set[_K]:
+def hidden_groups(sizes: Mapping[_K, int]) -> set[_K]:
     """The groups that are not shown: those of few people, and what would give them away.
 
     >>> sorted(hidden_groups({"a": 50, "b": 12, "c": 30}))
@@ -449,11 +444,11 @@ def hidden_groups(sizes: Mapping[_K, int], smallest: int = SMALLEST_GROUP) -> se
     ['b', 'c']
     """
     order = sorted(sizes, key=lambda key: (sizes[key], str(key)))
-    hidden = [key for key in order if sizes[key] < smallest]
+    hidden = [key for key in order if sizes[key] < SMALLEST_GROUP]
     rest = order[len(hidden) :]
     # All people together are shown too, so the hidden groups together are known as the difference.
     # Where these are few, the smallest of the other groups is hidden as well.
-    while hidden and rest and sum(sizes[key] for key in hidden) < smallest:
+    while hidden and rest and sum(sizes[key] for key in hidden) < SMALLEST_GROUP:
         hidden.append(rest.pop(0))
     return set(hidden)
 

@@ -97,7 +97,8 @@ class Site:
             path = path[len(root) :] if path.startswith(root) else ""
             if not path.startswith(LIVE):
                 answer.of_origin(headers.text(b"origin"), self._origins)
-            self._require_address(scope)
+            if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > _LONGEST_ADDRESS:
+                raise HttpRefused("long_address")
             self._require_host(headers)
             if scope["method"] == "OPTIONS" and b"access-control-request-method" in headers.stated:
                 await self._preflight(answer)
@@ -126,11 +127,6 @@ class Site:
             (b"access-control-max-age", b"86400"),
         ]
         await send_raw(answer.as_it_is, 204, secured(headers), b"")
-
-    def _require_address(self, scope: Scope) -> None:
-        """Refuse a request that names too long an address."""
-        if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > _LONGEST_ADDRESS:
-            raise HttpRefused("long_address")
 
     def _require_host(self, headers: Headers) -> None:
         """Refuse a request that names a host of others."""
