@@ -144,18 +144,11 @@ class Sample:
         A share near 0 or 1 is taken to be 1 / (n + 1) away from it, so that no variance is 0.
         """
         near = self._plausible()
-        variance = self.data.channel.variance(near)
+        variances = variances_of(self.data, near, self.target)
         if self.data.survey is not None:
-            of_design = variances_of(self.data, near, self.target)
-            usual = self.data.design_effect * variance / self.data.n
-            return np.where(of_design > 0, of_design, usual)
-        values = near - near**2
-        if self.target == "respondents":
-            variance = variance - values
-        elif self.data.reports_per_person > 1:
-            more = self.data.reports_per_person - 1
-            variance = variance + more * self.data.channel.part_of_values(near, variance)
-        return np.asarray(np.maximum(variance, 0.0) / self.data.n)
+            usual = self.data.design_effect * self.data.channel.variance(near) / self.data.n
+            return np.where(variances > 0, variances, usual)
+        return np.asarray(np.maximum(variances, 0.0))
 
     def covariance(self) -> np.ndarray:
         """The covariance (K, K) of the unbiased estimates."""

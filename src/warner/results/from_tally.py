@@ -435,16 +435,6 @@ class GroupTable:
         rule = f"must be one of the groups {shown}"
         raise ArgumentError(name, rule, repr(key), meant(str(key), self.labels))
 
-    def covariance(self, centre: np.ndarray) -> np.ndarray:
-        """The covariance (K, K) of the unbiased estimates per report, at the shares ``centre``.
-
-        Several reports of one person add (t - 1) (diag theta - theta theta'), the variance of the
-        values where all values of a person are alike.
-        """
-        from warner.results.share_noise import covariance_of
-
-        return covariance_of(self.whole, centre)
-
 
 _MOST_WEIGHT = 2.0**52  # of all people, so that sums are exact in floats
 

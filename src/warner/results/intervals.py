@@ -470,6 +470,8 @@ def fisher(
 
     Shapes: weights (r, K) -> (K, 2).
     """
+    from warner.results.likelihood_limits import basis_of
+
     z = normal_quantile(level)
     respondents = choice("target", target, TARGETS) == "respondents"
     data, theta = solution.data, solution.probabilities
@@ -488,9 +490,7 @@ def fisher(
         rule = "'fisher' cannot be used where a person sent reports of several mechanisms"
         raise ArgumentError("kind", rule, None, "Use kind='score' or 'bootstrap'")
     information = _information(data, theta)
-    basis = np.linalg.qr(
-        np.concatenate([np.ones((theta.size, 1)), np.eye(theta.size)[:, :-1]], axis=1)
-    )[0][:, 1:]
+    basis = basis_of(theta.size)
     inner = basis.T @ information @ basis
     values, vectors = np.linalg.eigh(inner)
     if values.size and values[0] <= 1e-12 * values[-1]:
@@ -504,7 +504,8 @@ def fisher(
         of_values = matrix**2 @ theta - middle**2
         variance = np.maximum(variance + (times - 1) * of_values, 0.0)
     half = z * np.sqrt(variance / data.n)
-    return _clipped(matrix, middle, half, half)
+    limits = np.stack([middle - half, middle + half], axis=1)
+    return np.asarray(np.clip(limits, matrix.min(axis=1)[:, None], matrix.max(axis=1)[:, None]))
 
 
 def _information(data: LikelihoodData, theta: np.ndarray) -> np.ndarray:
@@ -573,14 +574,6 @@ def _functions(weights: Weights, size: int) -> np.ndarray:
             "weights", f"must be rows of {size} finite numbers, one for each value", got
         )
     return matrix
-
-
-def _clipped(
-    matrix: np.ndarray, middle: np.ndarray, below: np.ndarray, above: np.ndarray
-) -> np.ndarray:
-    """Limits (r, 2), clipped to the range of the functions on the simplex."""
-    limits = np.stack([middle - below, middle + above], axis=1)
-    return np.asarray(np.clip(limits, matrix.min(axis=1)[:, None], matrix.max(axis=1)[:, None]))
 
 
 # -----------------------------------------------------------------------------------------------

@@ -47,6 +47,7 @@ from warner.results.intervals import (
 )
 from warner.results.named_summaries import has_bands
 from warner.results.recommend import recommended
+from warner.results.share_noise import covariance_of
 from warner.results.solution import NormalPosterior, Solution
 
 KINDS_OF_GROUPS = ("posterior", "score", "wald")
@@ -606,8 +607,7 @@ def pooled_axis(table: GroupTable, pool: str, time: str | None) -> GroupAxis:
     """The pooled estimates of groups, refused where their noise has no known covariance."""
     centre = _centre(table)
     # Bit sums of several attributes do not say how the noise of the shares is correlated.
-    noise = table.covariance(centre)
-    coordinates = Coordinates.of(centre, noise)
+    coordinates = Coordinates.of(centre, covariance_of(table.whole, centre))
     z = coordinates.to(table.shares)
     z[table.sizes == 0] = 0.0
     if pool == "path":

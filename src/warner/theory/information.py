@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 from warner._core.checks import choice, integer, numbers_of, real
 from warner._core.errors import ArgumentError, IdentifiabilityError
 from warner.channels import Channel, FloatArray, stacked
+from warner.results.likelihood_limits import basis_of
 from warner.theory.inversion import (
     MAX_PEOPLE,
     Mechanisms,
@@ -217,15 +218,9 @@ def _information(
     return shares, total, infinite
 
 
-def tangent(size: int) -> FloatArray:
-    """An orthonormal basis (K, K - 1) of the directions d with 1'd = 0."""
-    first = np.concatenate([np.ones((size, 1)), np.eye(size)[:, :-1]], axis=1)
-    return np.asarray(np.linalg.qr(first)[0][:, 1:])
-
-
 def _bounds(information: np.ndarray, infinite: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     """c' V c (r,) of the rows c of a matrix (r, K); infinite where nothing is known."""
-    basis = tangent(information.shape[0])
+    basis = basis_of(information.shape[0])
     if infinite.any():
         values, vectors = np.linalg.eigh(basis.T @ infinite @ basis)
         basis = basis @ vectors[:, values <= _NONE * np.trace(infinite)]
@@ -328,7 +323,7 @@ def second_order_error(mechanisms: Mechanisms, theta: ArrayLike, n: People) -> t
         rule = "must have no share of 0 for a second-order error"
         raise ArgumentError("theta", rule, None, "Replace shares of 0 by small ones")
     people = sum(each for _, each in groups)
-    basis = tangent(domain.size)
+    basis = basis_of(domain.size)
     parts = [
         (each / people, *_scores(report_channel(subject), theta, basis)) for subject, each in groups
     ]

@@ -45,7 +45,7 @@ class Settings:
     # of 260 to 1000 values, 25 runs each), and the second pass doubles the time.
     gain_of_weights: float = 0.05
     # Random signs in the vectors that estimate a trace, and the number of the most common values,
-    # whose part of it is exact. tests/parity, test_whole_reports.py: it is then within 1 %.
+    # whose part of it is exact. tests/parity, test_empirical_bayes.py: it is then within 1 %.
     trace_numbers: int = 4096
     trace_values: int = 8
     # Residual of the conjugate gradients, relative to that of no step. The step is about as large
@@ -102,7 +102,7 @@ class Settings:
     # all. Bounds the number of atoms.
     most_noise_kinds: int = 8
     # Values whose data are closer than this are one row of the prior's data. A quarter of
-    # ``atom_step``; tests/parity, test_prior.py: finer rows give the same prior.
+    # ``atom_step``; tests/parity, test_empirical_bayes.py: finer rows give the same prior.
     row_width: float = 0.1
     # Estimates closer than this, in units of the least noise, are the same. Far below what a
     # likelihood can tell, and far above rounding errors.
@@ -128,7 +128,7 @@ class Settings:
     # No prediction where (slope / its standard error)^2 is below this; above, the squared slope is
     # reduced by as much. Without order the ratio is chi-square with 1 degree of freedom: above 5
     # once in forty, half of these with the wrong sign.
-    # tests/statistical, test_neighbours.py: labels in no order lose little.
+    # tests/statistical, test_empirical_bayes.py: labels in no order lose little.
     clear_slope: float = 5.0
     # The standard error holds for a z of its own. Shares in chance order make z too. Their
     # covariance with z is a sum over K / 2 frequencies of exponential powers p, (gain - h) p. The
@@ -139,7 +139,7 @@ class Settings:
     # before: they were tuned without it, and accept one shuffled order in twenty.
     values_of_chance: float = 1000.0
     # Largest sum of fourth powers over the squared sum of squares: then no fewer than ten values
-    # make up the spread. tests/statistical, test_neighbours.py rejects the method with neither
+    # make up the spread. tests/statistical, test_empirical_bayes.py rejects the method with neither
     # this limit nor ``odd_value``.
     peakedness: float = 0.1
     # The likelihood of a prediction far from the share, relative to its peak: odd values are not
@@ -158,7 +158,7 @@ class Settings:
     # The share of the values that is present, in laws with absent values. Tuned as a grid.
     present: tuple[float, ...] = (0.1, 0.25, 0.5)
     # Pseudo-observations of the base law; infinity is the base alone.
-    # tests/statistical, test_prior.py rejects (0.01,), the nonparametric prior.
+    # tests/statistical, test_empirical_bayes.py rejects (0.01,), the nonparametric prior.
     base_concentrations: tuple[float, ...] = (6.0, 24.0, np.inf)
     # Sweeps of the posteriors; they are usually steady after fewer.
     prior_sweeps: int = 30
