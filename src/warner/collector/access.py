@@ -101,9 +101,8 @@ def codes_in(path: str) -> list[str]:
             remedy = 'Pass the file as "warner collect invite -o" wrote it'
             raise ArgumentError(f"{path}: row {number}", rule, None, remedy)
     if len(set(map(plain_code, codes))) < len(codes):
-        raise ArgumentError(
-            "--codes", "must have each code only once", path, "Delete the rows that repeat a code"
-        )
+        rule = "must have each code only once"
+        raise ArgumentError("--codes", rule, path, "Delete the rows that repeat a code")
     return codes
 
 

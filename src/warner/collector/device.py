@@ -104,9 +104,8 @@ class Device:
         self._remote = Remote(url, trust=trust)
         if self._remote.is_open_to_listeners:
             rule = "must begin with https://, so that nobody in the network can tell who answers"
-            raise ArgumentError(
-                "url", rule, None, "http:// is accepted only if the collector runs on this machine"
-            )
+            remedy = "http:// is accepted only if the collector runs on this machine"
+            raise ArgumentError("url", rule, None, remedy)
         self._study, self._folder = study, Path(folder)
         self._form, self._draw = SubmissionFormat(study), draw_of(study)
 
@@ -229,9 +228,8 @@ class Device:
     def _require_code(self, code: str | None) -> None:
         invited = self._study.collect.access == "invited"
         if invited and not code:
-            raise ArgumentError(
-                "code", "is missing: this study takes reports only with an invitation code"
-            )
+            rule = "is missing: this study takes reports only with an invitation code"
+            raise ArgumentError("code", rule)
         if code and not invited:
             raise ArgumentError("code", "must be left out: this study has no invitation codes")
 
@@ -393,9 +391,8 @@ def _refuse_others(argument: str, given: Mapping[str, Any], names: Mapping[str, 
 def _require(name: str, given: Mapping[str, Any]) -> None:
     """Refuse a question, or a public column, that is left out."""
     if name not in given:
-        raise ArgumentError(
-            name, "has no answer. Pass the answer, or None if the person gave no answer"
-        )
+        rule = "has no answer. Pass the answer, or None if the person gave no answer"
+        raise ArgumentError(name, rule)
 
 
 def _encoded(name: str, taker: Mechanism | Domain, given: Mapping[str, Any]) -> Any:

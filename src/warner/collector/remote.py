@@ -413,9 +413,8 @@ class BulkUpload:
                 "Is this the right file, and the right address? If the same study has only a new "
                 "title, add --allow-other-title"
             )
-            raise MismatchError(
-                self._file.path, f"has {other}, which is collected at {url}", None, remedy
-            )
+            rule = f"has {other}, which is collected at {url}"
+            raise MismatchError(self._file.path, rule, None, remedy)
 
     def bodies(self, start: int = 0) -> Iterator[tuple[bytes, int]]:
         """The bodies of requests, each with the number of rows up to its end."""

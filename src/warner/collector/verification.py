@@ -206,9 +206,8 @@ class _Visit:
         if "study.json" not in self.loaded:
             self._take("study.json")
         if "study.json" not in self.loaded:
-            raise FileError(
-                self.url, "is not the address of a survey of warner", None, "Check the address"
-            )
+            rule = "is not the address of a survey of warner"
+            raise FileError(self.url, rule, None, "Check the address")
         if '"access":"tokens"' in self.served:
             rule = "is a survey that can be answered only with a token, and this check has no token"
             remedy = (

@@ -310,9 +310,8 @@ def checked_start(start: Start, names: tuple[str, ...]) -> CheckedStart:
         return str(choice("start", start, names))
     if not hasattr(start, "__iter__"):
         allowed = ", ".join(map(repr, names))
-        raise ArgumentTypeError(
-            "start", f"must be {allowed}, an estimator or a list of shares", kind(start)
-        )
+        rule = f"must be {allowed}, an estimator or a list of shares"
+        raise ArgumentTypeError("start", rule, kind(start))
     shares = distribution("start", start)
     return tuple((shares / shares.sum()).tolist())
 

@@ -545,9 +545,8 @@ def known_components(
         taken[index] = True
         labels[index] = index[0] if name == "groups" else -1
     if (labels < 0).all():
-        raise ArgumentError(
-            "absent", "must leave at least one value to estimate", f"all {domain.size} values"
-        )
+        rule = "must leave at least one value to estimate"
+        raise ArgumentError("absent", rule, f"all {domain.size} values")
     return numbered(labels)
 
 
@@ -679,17 +678,15 @@ class MixtureReduction(Estimator):
             integer("k_min", self.k_min, 1)
         require_positive(self, "tiny", zero=True)
         if self.tiny and not self.premerge:
-            raise ArgumentError(
-                "tiny", "can be used only with premerge=True", show(self.tiny), "Pass premerge=True"
-            )
+            rule = "can be used only with premerge=True"
+            raise ArgumentError("tiny", rule, show(self.tiny), "Pass premerge=True")
         if not is_list(self.groups) or not all(map(is_list, self.groups)):
             rule = "must be lists of values"
             remedy = "For example [['a', 'b'], ['c', 'd']]"
             raise ArgumentTypeError("groups", rule, kind(self.groups), remedy)
         if not is_list(self.absent):
-            raise ArgumentTypeError(
-                "absent", "must be a list of values", kind(self.absent), "For example ['a']"
-            )
+            rule = "must be a list of values"
+            raise ArgumentTypeError("absent", rule, kind(self.absent), "For example ['a']")
         object.__setattr__(self, "groups", tuple(tuple(group) for group in self.groups))
         object.__setattr__(self, "absent", tuple(self.absent))
 

@@ -116,9 +116,8 @@ class Plausibility:
         """
         if self.p_value < IMPOSSIBLE:
             remedy = f"{self.cause or _ASKED} To use the counts anyway, {_TAKEN}"
-            raise MismatchError(
-                name, "has counts that cannot be chance, whatever people answered", None, remedy
-            )
+            rule = "has counts that cannot be chance, whatever people answered"
+            raise MismatchError(name, rule, None, remedy)
 
 
 def plausibility_of_data(data: LikelihoodData) -> Plausibility:

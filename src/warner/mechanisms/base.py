@@ -628,9 +628,8 @@ class Mechanism(Hinting, ABC):
             raise EmptyError("reports", "must not be empty")
         expected = self.schema.empty(0)
         if reports.columns.keys() != expected.keys():
-            raise ReportError(
-                "reports", f"must have these columns and no others: {', '.join(expected)}"
-            )
+            rule = f"must have these columns and no others: {', '.join(expected)}"
+            raise ReportError("reports", rule)
         for name, column in expected.items():
             given = reports.columns[name]
             if given.dtype != column.dtype or given.shape[1:] != column.shape[1:]:

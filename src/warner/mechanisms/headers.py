@@ -208,9 +208,8 @@ def _from_header(text: str) -> Mechanism:
         MemoryError,
     ) as error:
         why = f": {str(error).rstrip('.')}" if isinstance(error, WarnerError) else ""
-        raise MismatchError(
-            "header", f"does not describe a possible {name}{why}", None, AS_WRITTEN
-        ) from None
+        rule = f"does not describe a possible {name}{why}"
+        raise MismatchError("header", rule, None, AS_WRITTEN) from None
     require_same(mechanism.header, header, "header and the law it names")
     return mechanism
 

@@ -72,9 +72,8 @@ class WithFakes(Mechanism):
             remedy = "Leave out the argument fakes, or use RandomizedResponse"
             raise ArgumentError("fakes", rule, None, remedy)
         if fakes is not None and (len(fakes) != mechanism.domain.size or sum(fakes) != ONE):
-            raise ArgumentError(
-                "fakes", "must be one whole number for each value, and add up to 2^64"
-            )
+            rule = "must be one whole number for each value, and add up to 2^64"
+            raise ArgumentError("fakes", rule)
         self.mechanism, self.share = mechanism, share
         self.fakes = None if fakes is None else tuple(fakes)
         self.domain, self.schema = mechanism.domain, mechanism.schema
@@ -451,9 +450,8 @@ def _fakes(product: Product, fakes: Any) -> dict[str, list[int]]:
     widths = {}
     for name, shares in fakes.items():
         if name not in product.attributes:
-            raise ArgumentError(
-                "fakes", f"must name only the questions {', '.join(product.attributes)}"
-            )
+            rule = f"must name only the questions {', '.join(product.attributes)}"
+            raise ArgumentError("fakes", rule)
         domain = product.attributes[name]
         # A value that is never a fake would say that its answer is true.
         weights = positive_weights(f"fakes[{name!r}]", domain.labels, shares)

@@ -244,9 +244,8 @@ class KeyValue(Mechanism):
     @classmethod
     def _rebuild(cls, domain: Domain, epsilon: float, parameters: Mapping[str, Any]) -> Self:
         if list(domain.attributes) != [_KEY, _VALUE]:
-            raise ArgumentError(
-                "domain", "must be a Product of the attributes key and value", type(domain).__name__
-            )
+            rule = "must be a Product of the attributes key and value"
+            raise ArgumentError("domain", rule, type(domain).__name__)
         return cls(
             domain.attributes[_KEY].unpadded,
             domain.attributes[_VALUE],
@@ -433,9 +432,8 @@ class KeyValue(Mechanism):
 def _lists_of_pairs(values: Any) -> list[list[Any] | tuple[Any, ...]]:
     """People's answers as lists of pairs; a person may give a single pair."""
     if not isinstance(values, list | tuple):
-        raise ArgumentTypeError(
-            "values", "must be a list with one list of pairs for each person", kind(values)
-        )
+        rule = "must be a list with one list of pairs for each person"
+        raise ArgumentTypeError("values", rule, kind(values))
     if not values:
         raise EmptyError("values", "must not be empty", None, "Pass at least one answer")
     people = [[person] if isinstance(person, Mapping) else person for person in values]

@@ -478,9 +478,8 @@ class MemoDevice:
         self.__simulated = False
         if key is None and state is not None:
             rule = "is missing, and without it the state cannot be opened"
-            raise ArgumentError(
-                "key", rule, None, "Pass device.key of the device that made the state"
-            )
+            remedy = "Pass device.key of the device that made the state"
+            raise ArgumentError("key", rule, None, remedy)
         if key is not None and (not isinstance(key, bytes) or len(key) != _KEY_BYTES):
             got = f"{len(key)} bytes" if isinstance(key, bytes) else kind(key)
             raise ArgumentTypeError("key", f"must be {_KEY_BYTES} bytes, such as device.key", got)

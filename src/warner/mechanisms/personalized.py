@@ -371,9 +371,8 @@ def _placeholders(
     placeholders: dict[int, int] = {}
     for tag, values in secret.items():
         if tag not in tags:
-            raise ArgumentError(
-                "secret", "names an unknown tag", None, f"The tags are {', '.join(tags)}"
-            )
+            rule = "names an unknown tag"
+            raise ArgumentError("secret", rule, None, f"The tags are {', '.join(tags)}")
         index, problem = _secret_index(personalized, tag, values)
         if problem is None and any(x in placeholders for x in index):
             problem = message(

@@ -97,9 +97,8 @@ def chart(
             remedy = "Estimate with another method"
             raise ArgumentError("plot", rule, e.method, remedy)
         if truth is not None and np.shape(truth[i]) != (e.domain.size,):
-            raise ArgumentError(
-                "truth", f"must have shape ({e.domain.size},)", str(np.shape(truth[i]))
-            )
+            rule = f"must have shape ({e.domain.size},)"
+            raise ArgumentError("truth", rule, str(np.shape(truth[i])))
         if truth is not None:
             distribution("truth", truth[i], e.domain.size)
         if labels is not None:

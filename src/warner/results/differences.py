@@ -644,9 +644,8 @@ def compare_groups(
             )
             raise ArgumentError("tally", rule, None, remedy)
     elif by is not None:
-        raise ArgumentError(
-            "by", "can be used only with a survey design", show(by), "Leave out the argument by"
-        )
+        rule = "can be used only with a survey design"
+        raise ArgumentError("by", rule, show(by), "Leave out the argument by")
     is_table = isinstance(a, Tally | GroupTable) or getattr(a, "groups", None) is not None
     if is_table or is_of_groups(a):
         if b is not None:

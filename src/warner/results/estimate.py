@@ -1150,7 +1150,6 @@ def group_table(groups: Any, attributes: Sequence[str] | None = None) -> GroupTa
         return GroupTable.of(groups, attributes)
     if attributes is not None:
         rule = "cannot be chosen for estimates that are made already"
-        raise ArgumentError(
-            "attributes", rule, None, "Pass the tallies of the groups, not their estimate"
-        )
+        remedy = "Pass the tallies of the groups, not their estimate"
+        raise ArgumentError("attributes", rule, None, remedy)
     return groups.groups.table

@@ -270,9 +270,8 @@ def side_by_side(parts: Sequence[LikelihoodData]) -> LikelihoodData:
     if len(parts) == 1:
         return parts[0]
     if len({data.domain.digest for data in parts}) > 1:
-        raise MismatchError(
-            "tallies", "have different domains", None, "Estimate each domain separately"
-        )
+        rule = "have different domains"
+        raise MismatchError("tallies", rule, None, "Estimate each domain separately")
     # Of drawn questions each tally is a stack by itself: all groups stand side by side.
     groups_of = [data.channel.split_groups(data.weights, data.n) for data in parts]
     channels, each, people = zip(*chain.from_iterable(groups_of), strict=True)

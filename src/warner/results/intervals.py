@@ -564,15 +564,13 @@ def _functions(weights: Weights, size: int) -> np.ndarray:
     try:
         matrix = np.atleast_2d(np.asarray(weights, dtype=np.float64))
     except (TypeError, ValueError):
-        raise ArgumentTypeError(
-            "weights", f"must be rows of {size} numbers, one for each value", kind(weights)
-        ) from None
+        rule = f"must be rows of {size} numbers, one for each value"
+        raise ArgumentTypeError("weights", rule, kind(weights)) from None
     if matrix.ndim != 2 or matrix.shape[1] != size or not np.isfinite(matrix).all():
         is_finite = np.isfinite(matrix).all()
         got = f"shape {matrix.shape}" if is_finite else "NaN or infinity"
-        raise ArgumentError(
-            "weights", f"must be rows of {size} finite numbers, one for each value", got
-        )
+        rule = f"must be rows of {size} finite numbers, one for each value"
+        raise ArgumentError("weights", rule, got)
     return matrix
 
 

@@ -306,9 +306,8 @@ def add_method(name: str, make: Callable[[], Estimator]) -> None:
     registered = METHODS.get(name)
     taken = name in {**SYNONYMS, **_ELSEWHERE}
     if taken or (registered is not None and not same_definition(registered.make, make)):
-        raise ArgumentError(
-            "name", "is the name of another method", show(name), "Choose another name"
-        )
+        rule = "is the name of another method"
+        raise ArgumentError("name", rule, show(name), "Choose another name")
     try:
         made: object = make()
     except TypeError as problem:

@@ -217,9 +217,8 @@ class Sums:
                 np.asarray(np.eye(size) if weights is None else weights, dtype=np.float64)
             )
         except (TypeError, ValueError):
-            raise ArgumentTypeError(
-                "weights", f"must be rows of {size} numbers, one for each value", kind_of(weights)
-            ) from None
+            rule = f"must be rows of {size} numbers, one for each value"
+            raise ArgumentTypeError("weights", rule, kind_of(weights)) from None
         if matrix.ndim != 2 or matrix.shape[1] != size:
             rule = f"must be rows of {size} finite numbers, one for each value"
             raise ArgumentError("weights", rule, f"the shape {matrix.shape}")
@@ -287,9 +286,8 @@ def marginal_estimate(estimate: Solution, names: str | Sequence[str]) -> Solutio
 def attribute_names(domain: Domain) -> list[str]:
     """The names of the attributes of a Product."""
     if not domain.attributes:
-        raise ArgumentTypeError(
-            "domain", "must have several questions (a Product)", type(domain).__name__
-        )
+        rule = "must have several questions (a Product)"
+        raise ArgumentTypeError("domain", rule, type(domain).__name__)
     return list(domain.attributes)
 
 

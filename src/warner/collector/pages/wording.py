@@ -93,9 +93,8 @@ def read_words(path: str) -> tuple[str, WordsFile]:
         stated = None
     if not isinstance(stated, dict):
         rule = "must be a JSON object of keys and texts, in UTF-8"
-        raise ArgumentError(
-            path, rule, None, 'Begin with the file that "warner collect words" writes'
-        )
+        remedy = 'Begin with the file that "warner collect words" writes'
+        raise ArgumentError(path, rule, None, remedy)
     base = _written_in(language)
     words = {**({} if base is None else words_of(base)), "read_by": "", **stated}
     for key, rule in word_problems(words):

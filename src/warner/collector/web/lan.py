@@ -59,9 +59,8 @@ def checked_address(address: str | None) -> str:
     """
     remedy = "Join the wireless network of the people who answer, or add --certificate and --key"
     if address is None or ipaddress.ip_address(address).is_loopback:
-        raise ArgumentError(
-            "--lan", "needs a local network, but this machine is connected to none", None, remedy
-        )
+        rule = "needs a local network, but this machine is connected to none"
+        raise ArgumentError("--lan", rule, None, remedy)
     if ipaddress.ip_address(address).is_global:
         rule = "is for local networks, and this machine has a public internet address"
         raise ArgumentError(
