@@ -75,23 +75,15 @@ def _ranked(name: str, comparison: Compared) -> Any:
         }
         for row, method in zip(comparison.rows(), methods, strict=True)
     ]
-    base = alt.Chart(inline_data(rows)).encode(
-        y=alt.Y("method:N", title=None, sort=alt.SortField("error"), axis=folded_labels())
-    )
+    y = alt.Y("method:N", title=None, sort=alt.SortField("error"), axis=folded_labels())
+    base = alt.Chart(inline_data(rows)).encode(y=y)
     scale = alt.Scale(type="log", nice=False, padding=12) if rows[0]["error"] > 0 else alt.Scale()
     axis = alt.Axis(format="~g", grid=True, labelOverlap="greedy", labelSeparation=10)
-    bars = base.mark_rule(strokeWidth=2, color=QUIET).encode(
-        x=alt.X("low:Q", scale=scale), x2="high:Q"
-    )
+    bars = base.mark_rule(strokeWidth=2, color=QUIET)
+    bars = bars.encode(x=alt.X("low:Q", scale=scale), x2="high:Q")
+    measured = f"{comparison.loss_name}{' (logarithmic scale)' * (rows[0]['error'] > 0)}"
     dots = base.mark_point(filled=True, size=45, color=INK, opacity=1)
-    dots = dots.encode(
-        x=alt.X(
-            "error:Q",
-            title=f"{comparison.loss_name}{' (logarithmic scale)' * (rows[0]['error'] > 0)}",
-            scale=scale,
-            axis=axis,
-        )
-    )
+    dots = dots.encode(x=alt.X("error:Q", title=measured, scale=scale, axis=axis))
     about = [
         f"{comparison.runs} simulated surveys of {comparison.n:,} reports each, with shares like "
         "the estimated ones",
@@ -150,9 +142,8 @@ def widths(drawn: DrawnWidths, title: str) -> Any:
     shown = [100 * drawn.width, *(points for line in lines.values() for points in line.values())]
     low, high = min(shown) / _MARGIN, max(shown) * _MARGIN
     x = alt.X("people:Q", title=["people who answer the question", "(logarithmic scale)"])
-    x = x.scale(type="log", nice=False).axis(
-        format="~s", grid=True, labelOverlap="greedy", labelSeparation=8
-    )
+    x = x.scale(type="log", nice=False)
+    x = x.axis(format="~s", grid=True, labelOverlap="greedy", labelSeparation=8)
     y = alt.Y("points:Q", title=["width of the interval,", "percentage points (logarithmic)"])
     y = y.scale(type="log", nice=False, domain=[low, high])
     y = y.axis(format="~g", grid=True, labelOverlap="greedy")
@@ -241,24 +232,14 @@ def _odds(question: str, example: Example) -> Any:
     for said, sent in zip(example.sentences(), shares, strict=True):
         dots = [{"x": i % _ROW, "y": i // _ROW, "sends": i < round(100 * sent)} for i in range(100)]
         blank = {"axis": None, "scale": alt.Scale(padding=8)}
-        drawn = (
-            alt.Chart(inline_data(dots))
-            .mark_point(shape="circle", size=60, stroke=INK, strokeWidth=1.2, opacity=1)
-            .encode(
-                x=alt.X("x:Q", **blank),
-                y=alt.Y("y:Q", **blank).sort("descending"),
-                fill=alt.condition("datum.sends", alt.value(INK), alt.value(PLAIN)),
-            )
-            .properties(
-                width=_ROW * _APART,
-                height=100 // _ROW * _APART,
-                view={"stroke": None},
-                title=alt.TitleParams(
-                    folded(visible(said), CAPTION).split("\n"), fontWeight="normal", anchor="start"
-                ),
-            )
-        )
-        panels.append(drawn)
+        x, y = alt.X("x:Q", **blank), alt.Y("y:Q", **blank).sort("descending")
+        fill = alt.condition("datum.sends", alt.value(INK), alt.value(PLAIN))
+        base = alt.Chart(inline_data(dots)).encode(x=x, y=y, fill=fill)
+        drawn = base.mark_point(shape="circle", size=60, stroke=INK, strokeWidth=1.2, opacity=1)
+        text = folded(visible(said), CAPTION).split("\n")
+        title = alt.TitleParams(text, fontWeight="normal", anchor="start")
+        size = {"width": _ROW * _APART, "height": 100 // _ROW * _APART}
+        panels.append(drawn.properties(view={"stroke": None}, title=title, **size))
     legend = (
         "Filled dot: a person who sends this report. Hollow dot: a person who sends another one."
     )

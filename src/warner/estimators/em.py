@@ -687,15 +687,8 @@ class ExpectationMaximization(Estimator):
             near.follow_to(steps)
             fit = certify(data, normalize(near.thetas[:, 0]), Status.STOPPED, steps)
         else:
-            run = run_em(
-                quick(rows),
-                weights,
-                data.n,
-                theta,
-                self.tolerance,
-                steps,
-                observe if self.keep_path else None,
-            )
+            watch = observe if self.keep_path else None
+            run = run_em(quick(rows), weights, data.n, theta, self.tolerance, steps, watch)
             fit = certify(data, run.state.shares, run.status, run.steps)
         if not made_of_reports:
             fit = moved_or_not(fit, theta, data.n, min(_STILL, 1 / data.n))

@@ -765,14 +765,8 @@ class MixtureReduction(Estimator):
     def _fitted(self, data: LikelihoodData, labels: np.ndarray, start: np.ndarray) -> _Mixture:
         merged = MergedChannel(data.channel, labels)
         if self.inner == "em" or (self.inner is None and merged.rows_per_report == 1):
-            whole = merged.shape == data.channel.shape
-            run = run_em(
-                data.channel if whole else merged,
-                data.weights,
-                data.n,
-                start,
-                self.tolerance,
-            )
+            channel = data.channel if merged.shape == data.channel.shape else merged
+            run = run_em(channel, data.weights, data.n, start, self.tolerance)
             t, value, steps, status = run.state.shares, run.state.value, run.steps, run.status
         else:
             t, steps, status = self._by_estimator(data, merged)

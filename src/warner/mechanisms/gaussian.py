@@ -171,13 +171,8 @@ class Gaussian(Numeric):
         Mechanism.__init__(self, domain, epsilon)
         if not domain.is_numeric:
             # All pairs are compared. The check comes before the points of a large grid are made.
-            integer(
-                "number of values",
-                domain.size,
-                2,
-                _MOST_VALUES,
-                "Use fewer values, or larger cells",
-            )
+            remedy = "Use fewer values, or larger cells"
+            integer("number of values", domain.size, 2, _MOST_VALUES, remedy)
         if domain.points is None:
             rule = "must be Interval, Integers, Grid or Points"
             remedy = "For labels use RandomizedResponse"

@@ -375,12 +375,8 @@ def _placeholders(
             raise ArgumentError("secret", rule, None, f"The tags are {', '.join(tags)}")
         index, problem = _secret_index(personalized, tag, values)
         if problem is None and any(x in placeholders for x in index):
-            problem = message(
-                f"secret {tag}",
-                "has a value that another tag has too",
-                None,
-                "Give each value only one tag",
-            )
+            rule = "has a value that another tag has too"
+            problem = message(f"secret {tag}", rule, None, "Give each value only one tag")
         if problem is not None:
             raise ArgumentError(problem)
         placeholders |= dict.fromkeys(index, size + tags.index(tag))

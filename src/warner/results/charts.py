@@ -112,17 +112,11 @@ def chart(
         if isinstance(shown, Questions):
             panels.append(_panel_of_questions(shown, options, top, reports))
             continue
-        panels.append(
-            _panel(
-                shown,
-                None if truth is None else truth[i],
-                options,
-                top,
-                received(shown) if reports else None,
-                None if labels is None else labels[i],
-                None if units is None else units[i],
-            )
-        )
+        true = None if truth is None else truth[i]
+        texts = None if labels is None else labels[i]
+        unit = None if units is None else units[i]
+        named = received(shown) if reports else None
+        panels.append(_panel(shown, true, options, top, named, texts, unit))
     return page(drawn_together(panels), None if single else title)
 
 
@@ -350,21 +344,16 @@ def _drawn_dots(
         above, base = (
             base.encode(yOffset=alt.YOffsetDatum(each, scale=side)) for each in side.domain
         )
-        layers.append(
-            above.mark_bar(fill=PLAIN, stroke=INK, strokeWidth=1.2, strokeDash=[3, 2]).encode(
-                x="reports:Q"
-            )
-        )
+        hollow = above.mark_bar(fill=PLAIN, stroke=INK, strokeWidth=1.2, strokeDash=[3, 2])
+        layers.append(hollow.encode(x="reports:Q"))
         layers.append(base.mark_bar(fill=BAND, stroke=QUIET, strokeWidth=1).encode(x=share))
     if is_bounded:
-        layers.append(
-            base.mark_rule(strokeWidth=2, color=QUIET).encode(x=alt.X("low:Q"), x2="high:Q")
-        )
+        rule = base.mark_rule(strokeWidth=2, color=QUIET)
+        layers.append(rule.encode(x=alt.X("low:Q"), x2="high:Q"))
     layers.append(base.mark_point(filled=True, size=45, color=INK, opacity=1).encode(x=share))
     if "truth" in data[0]:
-        layers.append(
-            base.mark_tick(thickness=2, height=11, color=TRUTH, opacity=1).encode(x="truth:Q")
-        )
+        tick = base.mark_tick(thickness=2, height=11, color=TRUTH, opacity=1)
+        layers.append(tick.encode(x="truth:Q"))
     height = step([row["value"] for row in data], 34 if is_against else 20)
     return alt.layer(*layers).properties(title=title, width=WIDTH, height=height)
 
@@ -434,33 +423,18 @@ def _line(
     name = f"{name} ({len(rows)} ranges)" if domain.is_binned else name
     x = alt.X("edge:Q", title=name, scale=alt.Scale(domain=[first, last], nice=False))
     base = alt.Chart(inline_data(data)).encode(x=x)
-    axis = axis_of_shares(
-        "share of people in each range" if domain.is_binned else "share of people"
-    )
-    share = alt.Y("estimate:Q", axis=axis)
+    of_whom = "share of people in each range" if domain.is_binned else "share of people"
+    share = alt.Y("estimate:Q", axis=axis_of_shares(of_whom))
     share = share.scale(domain=[bottom, high], nice=False)
     layers, caption = [], "line: estimate"
+    stepped: dict[str, Any] = {"interpolate": "step-after", "clip": True}
     if _bounded(estimate, options):
-        layers.append(
-            base.mark_area(
-                interpolate="step-after", fill=BAND, stroke=QUIET, strokeWidth=0.6, clip=True
-            ).encode(y=alt.Y("low:Q"), y2="high:Q")
-        )
-    layers.append(
-        base.mark_line(interpolate="step-after", color=INK, strokeWidth=1.5, clip=True).encode(
-            y=share
-        )
-    )
+        band = base.mark_area(fill=BAND, stroke=QUIET, strokeWidth=0.6, **stepped)
+        layers.append(band.encode(y=alt.Y("low:Q"), y2="high:Q"))
+    layers.append(base.mark_line(color=INK, strokeWidth=1.5, **stepped).encode(y=share))
     for key, (colour, dashes, look) in series.items():
-        layers.append(
-            base.mark_line(
-                interpolate="step-after",
-                color=colour,
-                strokeWidth=1.5,
-                strokeDash=dashes,
-                clip=True,
-            ).encode(y=f"{key}:Q")
-        )
+        line = base.mark_line(color=colour, strokeWidth=1.5, strokeDash=dashes, **stepped)
+        layers.append(line.encode(y=f"{key}:Q"))
         caption += f", {look}: {_SERIES[key]}"
     more = "; where a band reaches the edge of the picture, it is cut off" if cut else ""
     if available_kind(estimate, options.target, options.kind) == "posterior":
@@ -492,32 +466,18 @@ def _map(estimate: Solution, rows: list[dict[str, Any]], options: IntervalOption
     )
     panels = []
     for f in fields:
-        x = alt.X(
-            "column:O",
-            title=f"column{sides}",
-            axis=_every(cells.columns, cell, labelAngle=0),
-            **across,
-        )
-        y = alt.Y(
-            "row:O",
-            title=f"row{sides}" if f == fields[0] else None,
-            axis=_every(cells.rows, cell),
-            **down,
-        )
-        legend = alt.Legend(
-            format="~%", tickCount=5, gradientLength=max(100.0, min(200.0, cell * cells.rows))
-        )
-        colour = alt.Color(
-            f"{f}:Q", title="share", scale=alt.Scale(domain=ends, range=_SHADES), legend=legend
-        )
+        axis = _every(cells.columns, cell, labelAngle=0)
+        x = alt.X("column:O", title=f"column{sides}", axis=axis, **across)
+        name = f"row{sides}" if f == fields[0] else None
+        y = alt.Y("row:O", title=name, axis=_every(cells.rows, cell), **down)
+        length = max(100.0, min(200.0, cell * cells.rows))
+        legend = alt.Legend(format="~%", tickCount=5, gradientLength=length)
+        shades = alt.Scale(domain=ends, range=_SHADES)
+        colour = alt.Color(f"{f}:Q", title="share", scale=shades, legend=legend)
         drawn = alt.Chart(inline_data(data)).mark_rect().encode(x=x, y=y, color=colour)
-        panels.append(
-            drawn.properties(
-                width=cell * cells.columns,
-                height=cell * cells.rows,
-                title=alt.TitleParams(f, fontWeight="normal"),
-            )
-        )
+        heading = alt.TitleParams(f, fontWeight="normal")
+        size = {"width": cell * cells.columns, "height": cell * cells.rows}
+        panels.append(drawn.properties(title=heading, **size))
     width = float(np.median([row["high"] - row["low"] for row in rows])) / 2
     title = _title(
         estimate,

@@ -120,15 +120,8 @@ def _bounds(
         solution.data.require_simple_sample(f"kind {kind!r}")
     if solution.sums is not None and kind in ("bootstrap", "fisher"):
         # A function of a marginal is a function of the joint distribution, which is refitted.
-        return interval(
-            solution.sums.whole,
-            level,
-            target,
-            kind,
-            solution.sums.of_whole(weights, kind),
-            replicates,
-            rng,
-        )
+        of_whole = solution.sums.of_whole(weights, kind)
+        return interval(solution.sums.whole, level, target, kind, of_whole, replicates, rng)
     if kind == "bootstrap":
         return bootstrap(solution, level, target, weights, replicates, rng)
     if kind == "posterior":

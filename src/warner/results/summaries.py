@@ -514,16 +514,11 @@ def _sampled(estimate: Solution, fit: MeanFit) -> tuple[Sampled, ...]:
     """The sample mean of each coordinate, with what an interval needs."""
     estimate.data.require_simple_sample("sample mean", "Leave out the argument method")
     given = zip(fit.value, fit.variance, estimate.domain.ends, fit.bias, strict=True)
-    return tuple(
-        Sampled(
-            float(m),
-            float(v / estimate.n),
-            limits,
-            float(b),
-            _repeated(estimate, float(m), float(v), limits),
-        )
-        for m, v, limits, b in given
-    )
+    numbers = []
+    for m, v, limits, b in given:
+        more = _repeated(estimate, float(m), float(v), limits)
+        numbers.append(Sampled(float(m), float(v / estimate.n), limits, float(b), more))
+    return tuple(numbers)
 
 
 def _repeated(

@@ -490,11 +490,7 @@ def groups_of(step: Step, column: str, study: Study, wording: Wording) -> Groups
             of_groups.setdefault(key, []).extend(questions)
     names = group_names(column, list(of_groups), study)
     groups = tuple(
-        (
-            names[key],
-            sizes[key],
-            sections_of(questions, wording, planned),
-        )
+        (names[key], sizes[key], sections_of(questions, wording, planned))
         for key, questions in of_groups.items()
     )
     return GroupsView(step.number, column, planned, groups, hidden, people)
