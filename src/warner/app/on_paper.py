@@ -49,10 +49,7 @@ def drop_missing_option(about: str) -> Callable[..., Any]:
 
 
 def cards_of(study: Study | None, path: str) -> dict[str, PaperDesign]:
-    """The cards of the questions of a study that a table of what people said has columns of.
-
-    They are none for another file, such as a tally or a report file.
-    """
+    """The cards of the questions of a study that a table of what people said has columns of."""
     if study is None or study.groups or not Path(path).is_file() or is_tally_file(path):
         return {}
     from warner.designs import PaperDesign
@@ -71,10 +68,7 @@ def cards_of(study: Study | None, path: str) -> dict[str, PaperDesign]:
 
 
 def require_card(study: Study | None, question: str | None, text: str) -> None:
-    """Refuse a design that is not the one that the study states for a question.
-
-    ``question`` is None where nothing names it: then it can be any question of the study.
-    """
+    """Refuse a design that is not the one of this question, or of any question, in the study."""
     if study is None:
         return
     from warner.designs import from_text
@@ -250,10 +244,7 @@ class OnPaper:
         return {self.name or design.text: [tally.trusted() if implausible else tally]}
 
     def read(self, path: str, by: Sequence[str] | None = None) -> dict[str, Tally]:
-        """The tallies of a file: of a table of what people said on paper, where there is a design.
-
-        ``by`` names the columns of groups, and is None for all people together.
-        """
+        """The tallies of a file, or of a table of what people said; of groups ``by`` columns."""
         if self.given is not None:
             from warner.designs import from_text
             from warner.designs.texts import on_one_card

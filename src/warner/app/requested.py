@@ -202,10 +202,7 @@ def estimates_of(
     only: tuple[str, ...],
     design: SurveyDesign | None = None,
 ) -> Iterator[Estimate]:
-    """The estimate asked for, and of attributes that are randomised together also each alone.
-
-    Of a survey with a design, the tally is counted by the columns of the design.
-    """
+    """The estimate asked for, and of attributes that are randomised together also each alone."""
     survey: dict[str, Any] = {} if design is None else {**design.roles, "by": ()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MethodWarning)
@@ -227,10 +224,7 @@ def estimates_of(
 def backgrounds(
     estimates: Sequence[Solution], options: tuple[str, ...]
 ) -> dict[str, dict[str, np.ndarray]]:
-    """The distributions of the values that people hide under tags.
-
-    Returns (K,).
-    """
+    """The distributions (K,) of the values that people hide under tags."""
     hidden: dict[str, dict[str, np.ndarray]] = {}
     domains = {str(e.attribute): e.domain for e in estimates if e.domain.tags}
     for option in options:

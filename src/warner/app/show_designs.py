@@ -73,10 +73,6 @@ def _few(people: float) -> str:
 def about_liars(weights: Mapping[str, float | None], is_drawn: bool = False) -> list[str]:
     """What somebody who lies can do to the counts of questions, the worst first.
 
-    Args:
-        weights: {question: the people that a report can add}.
-        is_drawn: whether each person is asked only one of them.
-
     >>> about_liars({"age": 5.25, "smokes": 2.164, "sex": None})
     ['One made-up report can add up to 5.3 people to the count of an answer to age, 2.2 to smokes.']
     """
@@ -194,10 +190,7 @@ def show_plan(
     chosen: Mechanism,
     on_paper: PlannedDesign | None = None,
 ) -> None:
-    """Print a ranking of mechanisms, with the study's own mechanism marked.
-
-    ``on_paper`` is a design for paper without a study.
-    """
+    """Print a ranking of mechanisms, with the mechanism of the study or the design marked."""
     if on_paper is not None and on_paper.has_width:  # which says what to expect of the estimate
         ranking = ranking.unbiased_alone()
     table = ranking.table()

@@ -58,10 +58,7 @@ def show_estimate(
     parts: Sequence[Tally] | None = None,
     top: int | None = None,
 ) -> None:
-    """Print an estimate; ``parts`` are the tallies, where they are known.
-
-    Of more than ``top`` shares the largest are printed.
-    """
+    """Print an estimate, of more than ``top`` shares the largest; ``parts`` are its tallies."""
     words = reports_in_words(str(result.attribute), parts or [])
     show(*blocks(result, level, target, kind, words, top=top), "")
 

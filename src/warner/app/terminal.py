@@ -137,10 +137,7 @@ def shown_with(wide: bool, explain: bool) -> Iterator[None]:
 
 @contextlib.contextmanager
 def progress_shown(before: Callable[[], object]) -> Iterator[None]:
-    """Show the progress of the work in the block; ``before`` is called before a step is shown.
-
-    With ``-q`` steps are not shown, and ``before`` is called all the same.
-    """
+    """Show the progress of the block, unless -q is given; ``before`` is called before each step."""
     is_screen = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
     watcher = None if _quiet.get() else Bars() if is_screen else Lines()
 

@@ -49,10 +49,7 @@ _T = TypeVar("_T", bound=Tally)
 
 
 def read_tallies(path: str, with_a_study: str = "") -> dict[str, Tally]:
-    """The tallies in a tally file, or on standard input for ``-``, by attribute.
-
-    ``with_a_study`` is what else the command can do where it is given a study.
-    """
+    """The tallies in a tally file, or on standard input for ``-``, by attribute."""
     from warner.studies.problems import study_data, study_text
 
     if path == "-":
@@ -179,10 +176,7 @@ def tallies_together(
     implausible: bool = False,
     only: tuple[str, ...] = (),
 ) -> dict[str, list[Tally]]:
-    """The tallies of several files, by attribute, to be estimated together.
-
-    Files may have different attributes where all have those that ``only`` names.
-    """
+    """The tallies of several files, by attribute, to be estimated together."""
     refuse_repeated(paths)
     parts = {path: read(path) for path in steps(paths, "reading files")}
     if implausible:

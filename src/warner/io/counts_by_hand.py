@@ -71,16 +71,7 @@ class _Line(NamedTuple):
 
 
 class CountsByHand:
-    """A table of counts by hand. Made by :func:`~warner.io.read_counts`.
-
-    Args:
-        path: the file.
-        names: the names of the columns.
-        lines: the number of each line, and its cells.
-
-    Raises:
-        FileError: a line with too few cells, or whose count is no whole number.
-    """
+    """A table of counts by hand: its names, and the number and cells of each line."""
 
     by_hand = True
 
@@ -114,15 +105,7 @@ class CountsByHand:
     def tallies(
         self, mechanisms: Mapping[str, Mechanism], public: Mapping[str, Domain], study: str
     ) -> dict[str, Tally]:
-        """The tallies of all attributes: see :meth:`warner.io.sql_counts.CountsTable.tallies`.
-
-        Raises:
-            EmptyError: no people.
-            FileError: a column, an attribute or a public value that the study does not have; a
-                count that is there twice; or a report that no line counts, in a group that has
-                lines of its attribute.
-            ReportError: a word that is no report.
-        """
+        """The tallies of all attributes: see :meth:`warner.io.sql_counts.CountsTable.tallies`."""
         if unknown := [name for name in self.by if name not in public]:
             rule = f"has a column {show(unknown[0])}, which is not a public column of the study"
             remedy = (
@@ -338,23 +321,12 @@ def read_said(
     """The tally of a table of what people said on paper, without a study.
 
     Args:
-        path: a table in a format of answers, CSV or Excel for example: of counts, or with a row for
-            each person.
+        path: a table of counts, or with a row for each person, in a format of answers.
         mechanism: the design of the card.
-        name: of the question: the column of what people said, or one of those in the column
-            ``attribute``; None for the only one.
-        by: the columns of groups: none of a table of counts stands for all further columns. None
-            for all people together.
-        drop_missing: whether people of whom a table has no answer, or no entry in a column of
-            ``by``, are left out.
-        weights: the public column with the weights of people; None where they have none.
-
-    Raises:
-        ArgumentError: a row without an entry in a column of ``by``.
-        EmptyError: a table of nobody.
-        FileError: no such table, a count that is missing or there twice, a row of totals, or a
-            weight that is no positive number.
-        ReportError: a word that is no report.
+        name: of the question, or of its column; None for the only one.
+        by: the columns of groups, [] of a table of counts for all further ones; None for none.
+        drop_missing: whether people without an answer, or an entry in ``by``, are left out.
+        weights: the public column with the weights of people.
     """
     is_grouped, by = by is not None, list(by or ())
     names, lines = table_cells(path, by if name is None else [*by, name])
@@ -458,9 +430,7 @@ def _of_people(
     by: Sequence[str],
     drop_missing: bool,
 ) -> tuple[str, list[_Row], Counter[tuple[str, ...]]]:
-    """What each person said, where a table has a row for each: the question, the rows, and how many
-    people without an answer are left out, by their public values.
-    """
+    """The question of a table of people, its rows, and people without answers by public values."""
     for column in (*by, *([] if name is None else [name])):
         if column not in names:
             rule = f"has no column {show(column)}"
@@ -536,19 +506,7 @@ def read_said_in_groups(
     entries: Sequence[str],
     name: str | None = None,
 ) -> list[dict[str, int]]:
-    """How many people of each group of a design said each word: [{word: people}].
-
-    Args:
-        path: a table as that of :func:`read_said`, with a column of the groups.
-        words: of each group.
-        group: the name of the column of the groups.
-        entries: what stands there, of each group.
-        name: the column of what people said; None for the only one.
-
-    Raises:
-        EmptyError: a table of nobody.
-        FileError: no such table, or a cell that is no word of its group.
-    """
+    """[{word: people}] of each group of a design, by the entries in the column ``group``."""
     names, lines = table_cells(path, [group] if name is None else [group, name])
     lines = [(number, cells) for number, cells in lines if "".join(cells).strip()]
     if not lines:
@@ -632,19 +590,9 @@ def as_one_card(
 ) -> tuple[Tally, list[dict[str, int]]]:
     """A tally of two groups as that of one, where the second group says the opposite.
 
-    Args:
-        path: the file of the tally.
-        tally: histograms of two words, with a public column of the groups.
-        words: the two words.
-        group: the name of that column.
-        entries: what stands there, of each group.
-
     Returns:
         The tally without the column, whose words of the second group are exchanged, and how many
         people of each group said each word.
-
-    Raises:
-        FileError: another entry in the column.
     """
     column = tally.names.index(group)
     numbers = np.array(
@@ -659,11 +607,7 @@ def as_one_card(
 
 
 def remedy_of_words(others: Sequence[str], people: int, mechanism: Mechanism) -> str:
-    """What to do with cells that are no words of the card, without what stands in them.
-
-    A cell may be a raw answer of a wrong column, so that a message has the number of different
-    cells alone.
-    """
+    """What to do with cells that are no words of the card, without what stands in them."""
     written = [text for text in others if text]
     if len(written) <= _MOST_LEFT_OUT * people:
         # The card is no secret: its word that is nearest says nothing more of what stands there.
@@ -703,10 +647,7 @@ def doubtful_groups(tally: Tally) -> list[str]:
 
 
 def uneven_sheets(tallies: Mapping[str, Tally]) -> str:
-    """Groups of which questions have different numbers of sheets, as sentences; "" of none.
-
-    A sheet asks every question, so that a count is a slip of the pen, or people left one out.
-    """
+    """Groups of which questions have different numbers of sheets, as sentences; "" of none."""
     first = next(iter(tallies.values()))
     sizes = np.array([tally.sizes for tally in tallies.values()])  # (questions, groups)
     apart = np.ptp(sizes, axis=0) / np.maximum(sizes.max(axis=0), 1)

@@ -64,10 +64,7 @@ def to_file(
 def from_file(
     attribute: str, schema: ReportSchema, columns: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """The columns of an attribute's reports from the columns of a file; undoes :func:`to_file`.
-
-    Shapes: columns (n,).
-    """
+    """The columns (n,) of an attribute's reports from those of a file; undoes :func:`to_file`."""
     return schema.from_file(
         {name: columns[f"{attribute}_{name}"] for name in schema.file_columns()}
     )

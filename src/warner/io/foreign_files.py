@@ -275,10 +275,7 @@ def _parts(path: str, suffix: str) -> list[str]:
 
 @contextmanager
 def digest_beside(file: ForeignFile) -> Iterator[Callable[[], str]]:
-    """The SHA-256 of the content of a file, computed in a thread while the block counts its rows.
-
-    The function that the block gets waits for the digest, in hexadecimal digits.
-    """
+    """The SHA-256 of a file, by a function that waits: a thread computes it beside the block."""
     if any(map(is_remote, file.parts)):  # the state of an object is asked of this thread's database
         digest = _digest(file.parts)
         yield lambda: digest
@@ -466,10 +463,7 @@ class _ForeignSource(FrameSource):
         return f"{where}: {text}" + f" {_LEAVE_OUT}." * bool(have_no_entry(entries).any())
 
     def _remedy_of_weights(self, name: str) -> str:
-        """How the weights in a column become whole numbers: by a power of ten that suits them all.
-
-        Beyond a thousand they are rounded, which changes results less than anybody sees.
-        """
+        """How weights become whole numbers: by a power of ten, rounded beyond a thousand."""
         cell = f"trim(CAST({column_in_sql(name)} AS VARCHAR))"
         behind = f"regexp_extract({cell}, '^[0-9]*[.,]([0-9]+)$', 1)"
         largest = f"max(TRY_CAST(replace({cell}, ',', '.') AS DOUBLE))"

@@ -302,10 +302,7 @@ def _register(database: duckdb.DuckDBPyConnection, system: Any) -> None:
 
 @contextmanager
 def shared_connection() -> Iterator[None]:
-    """Let all connections of the block be to one database: making one takes as long as a file.
-
-    A block within another uses the database of the outer one.
-    """
+    """Let all connections of the block, or of that around it, be to one database, to save time."""
 
     if _SHARED.get() is not None:
         yield

@@ -74,10 +74,7 @@ def indices_of(
 def indices_of_groups(
     path: str, name: str, domain: Domain, texts: Sequence[str | None], lines: Sequence[int]
 ) -> np.ndarray:
-    """The indices (G,) of a public value of each group in a table of counts.
-
-    A wrong value is named by the first line in ``lines`` that has it.
-    """
+    """The indices (G,) of the public values of groups; a wrong value is named by its first line."""
 
     def indices(some: Sequence[str | None]) -> np.ndarray:
         return indices_of(path, name, domain, pa.array(some, pa.string()))

@@ -326,10 +326,7 @@ def _problem(shown: str, error: Exception, bare: bool) -> WarnerError:
 def encoded_batch(
     takers: Mapping[str, Domain | Mechanism], batch: pa.RecordBatch
 ) -> dict[str, np.ndarray]:
-    """The answers in a batch of rows, as mechanisms take them.
-
-    Returns (m,).
-    """
+    """The answers (m,) in a batch of rows, as mechanisms take them."""
     refused = _Refused()
     answers = {
         name: refused.collect(partial(_encoded, taker, batch, name, 0))
@@ -543,22 +540,10 @@ class LeftOut(NamedTuple):
 def read_columns(
     path: str, columns: Sequence[str], texts: Sequence[str], drop_missing: bool = False
 ) -> tuple[dict[str, np.ndarray], LeftOut]:
-    """Columns of a table in whole: numbers where all cells are numbers, and else texts.
+    """Columns (n,) of a table in whole, without blank lines, and who is left out.
 
-    Args:
-        path: a table in a format of answers.
-        columns: their names.
-        texts: those of them that are texts, whatever they hold.
-        drop_missing: whether people without an entry are left out.
-
-    Returns:
-        {column: (n,)}, without blank lines, and who is left out. A file whose cells are not
-        separated by commas may write numbers with a decimal comma.
-
-    Raises:
-        FileError: a column that the file does not have.
-        ArgumentError: an empty cell, or text in a column that else holds numbers.
-        EmptyError: nobody is left.
+    Columns are numbers where all cells are, and else texts, as are all that ``texts`` names. A file
+    whose cells are not separated by commas may write numbers with a decimal comma.
     """
     parts: dict[str, list[str]] = {name: [] for name in (*columns, *other_columns(path, columns))}
     for batch, _ in _parts(path, list(parts), ROWS_PER_BATCH, False):
@@ -601,23 +586,14 @@ def have_no_entry(cells: Sequence[str]) -> np.ndarray:
 
 
 def rows_left_out(gaps: Mapping[str, np.ndarray], people: np.ndarray) -> tuple[np.ndarray, LeftOut]:
-    """Which rows (n,) have no entry in some column, and who that is.
-
-    ``gaps`` are the rows without an entry in each column, ``people`` those of each row, all (n,).
-    """
+    """Which rows (n,) have a gap in some column, and who that is, by the ``people`` of each row."""
     dropped = np.logical_or.reduce([np.zeros(len(people), dtype=bool), *gaps.values()])
     counts = {name: int(people[without].sum()) for name, without in gaps.items()}
     return dropped, LeftOut(int(people[dropped].sum()), int(people.sum()), counts)
 
 
 def require_entries(where: str, without: np.ndarray, lines: Sequence[int] = ()) -> None:
-    """Refuse a column in which some rows (n,) have no entry.
-
-    Args:
-        where: the column, in words.
-        without: which rows have none.
-        lines: the line of the file of each row; () where rows are counted from the first.
-    """
+    """Refuse a column in which some rows (n,) have no entry; ``lines`` are theirs in the file."""
     if without.any():
         remedy = (
             "To leave out the people without one, add --drop-missing. If an entry such as NA is "
@@ -630,15 +606,7 @@ def require_entries(where: str, without: np.ndarray, lines: Sequence[int] = ()) 
 def table_cells(
     path: str, columns: Sequence[str] = ()
 ) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """The names of all columns of a table, and the cells of each line with its number.
-
-    Args:
-        path: a table in a format of answers.
-        columns: names that the sheet of an Excel file must have.
-
-    Raises:
-        FileError: a table that cannot be read, or a name that stands there twice.
-    """
+    """The names of all columns of a table, and the cells of each line with its number."""
     raw = _header(path, columns)[1]
     names = [name.strip() for name in raw]
     for name in names:
@@ -671,11 +639,7 @@ def _rows_of(what: str, rows: np.ndarray, lines: Sequence[int] = ()) -> str:
 
 
 def other_columns(path: str, columns: Sequence[str], further: Iterable[str] = ()) -> list[str]:
-    """Return the names of the other columns of a file of answers, in its order.
-
-    Args:
-        further: names of which one in the first line shows that this line holds names.
-    """
+    """The other columns of a file of answers; one of ``further`` shows that it has names."""
     _, names = _header(path, columns)
     if not Path(path).exists() and path != "-":
         raise _problem(path, FileNotFoundError(2, "No such file or directory"), False)

@@ -324,10 +324,7 @@ def check_of(rule: BitRule) -> str:
 
 
 class _Count(NamedTuple):
-    """One GROUP BY of a statement: ``value`` is an expression in the names of ``codes``.
-
-    ``codes`` are the columns that it needs, as codes: {name: expression}.
-    """
+    """One GROUP BY of a statement: an expression in the names of codes, {name: expression}."""
 
     attribute: str
     part: str

@@ -399,10 +399,7 @@ def drawn(
     rows: int = 1,
     repeat: Mapping[str, Any] | None = None,
 ) -> OneOf | HiddenQuestion:
-    """The mechanism of a study with the table [ask], for one row of answers.
-
-    With [repeat] each question has permanent reports, and a device draws one of them for good.
-    """
+    """The mechanism of a study with the table [ask], for one row of answers."""
     if len(specs) < _LEAST_TO_DRAW:
         rule = "needs two or more questions (attributes) to draw from"
         raise broken(("ask",), rule, None, "Leave the table [ask] out", "ask")

@@ -87,10 +87,7 @@ def described(domain: Domain | None) -> str:
 def audit_of(
     columns: Mapping[str, Domain | None], smallest: int, sizes: np.ndarray | None = None
 ) -> dict[str, Any]:
-    """What an audit says of public columns, as JSON data.
-
-    Shapes: sizes (G,).
-    """
+    """What an audit says of public columns, as JSON data."""
     data: dict[str, Any] = {
         "protected": False,
         "columns": {name: None if d is None else d.spec() for name, d in columns.items()},

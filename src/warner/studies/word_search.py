@@ -455,10 +455,7 @@ def _weights(size: int, k: int) -> np.ndarray:
 
 
 def _settled(p: np.ndarray, weights: np.ndarray, chance: float) -> np.ndarray:
-    """The values that Holm's method with weights settles, (s,) in the order of their evidence.
-
-    Shapes: p (m,), weights (m,).
-    """
+    """The values (s,) that Holm's method with weights (m,) settles, by their evidence."""
     order = _first(p / weights, _MOST_SETTLED)
     w = weights[order]
     open_weight = weights.sum() - np.concatenate([[0.0], np.cumsum(w)[:-1]])
@@ -474,10 +471,7 @@ def _first(numbers: np.ndarray, count: int) -> np.ndarray:
 
 
 def _limits(supports: np.ndarray, n: int, chance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The exact limits of probabilities, each missed with at most ``chance`` (s,): (s,) each.
-
-    Source: Clopper and Pearson (1934).
-    """
+    """The limits (s,) of Clopper and Pearson (1934), each missed with at most ``chance`` (s,)."""
     low = scipy.special.betaincinv(np.maximum(supports, 1), n - supports + 1, chance / 2)
     high = scipy.special.betaincinv(supports + 1, np.maximum(n - supports, 1), 1 - chance / 2)
     return np.where(supports > 0, low, 0.0), np.where(supports < n, high, 1.0)

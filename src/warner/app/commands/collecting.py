@@ -324,10 +324,7 @@ def _batches(
     copies: public_values.AnswerCopyCheck,
     dropped: list[int],
 ) -> Iterator[Mapping[str | None, Mapping[str, Any]]]:
-    """The answers and public values in a file, a batch at a time, by the group of each person.
-
-    ``dropped`` receives the numbers of people who are left out.
-    """
+    """The answers in a file, a batch at a time, by group; ``dropped`` gets the numbers left out."""
     watch = copies.add if plan.public else None
     mechanisms = {name: group_study.mechanisms for name, group_study in studies.items()}
     if len(studies) > 1:
@@ -600,10 +597,7 @@ def tally(
 
 
 def _of_study(tallies: Mapping[str, Tally], plan: Study | None) -> dict[str, Tally]:
-    """The same tallies, which say of which round they are and how people were drawn.
-
-    A study need say neither, and a report file can say its round by itself.
-    """
+    """The same tallies, which say of which round they are and how people were drawn."""
     if plan is None:
         return dict(tallies)
     return {n: t.of_survey(plan.design) for n, t in plan.of_round(tallies).items()}

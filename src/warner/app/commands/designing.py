@@ -829,10 +829,7 @@ _IN_ALL = "all.questions"  # of one person; no question has a point in its name
 
 
 def _draw_odds(file: str, path: str, mechanisms: Mapping[str, Mechanism]) -> None:
-    """Write the odds of all questions that have an example, and name those without one.
-
-    Of questions that are drawn, each has those of the people who are asked it.
-    """
+    """Write the odds of all questions that have an example, and name those without one."""
     examples: dict[str, Example | None] = {}
     for question, mechanism in mechanisms.items():
         parts: Mapping[str, Mechanism] = {question: mechanism}

@@ -217,10 +217,7 @@ class EstimateRequest:
         results: Mapping[str, Estimate | Differences],
         attribute_of: Mapping[str, str] | None = None,
     ) -> None:
-        """Write the picture of the groups of each question, or of their differences.
-
-        ``attribute_of`` has the attributes of results whose names say more than that.
-        """
+        """Write one picture; ``attribute_of`` has attributes other than the name of a result."""
         if not self.plot_paths:
             return
         from warner.results.charts import pictured
@@ -789,10 +786,7 @@ def _draw_shares(
     kind: str | None = None,
     of_two_answers: Sequence[tuple[str, str, list[str]]] = (),
 ) -> None:
-    """Write the picture of the shares of all people, with one panel for each question.
-
-    Questions with two answers, of which each person was asked some, are rows of one panel.
-    """
+    """Write the picture of the shares of all people, with one panel for each question."""
     if not request.plot_paths:
         return
     from warner.results.charts import Questions, chart, numbers, received
@@ -974,10 +968,7 @@ def _estimate_survey(request: EstimateRequest) -> None:
 
 
 def _of_yes(result: Estimate | Differences, *shown: Any) -> Table:
-    """The table of groups or their differences for an article: of two answers "yes" alone.
-
-    The rows of the other answer say the same, as in pictures.
-    """
+    """The table for an article: of two answers "yes" alone, as the other answer says the same."""
     table, domain = result.table(*shown), result.domain
     if domain.size != 2:
         return table
@@ -1214,10 +1205,7 @@ def _of_two_answers(
     requests: Iterable[tuple[str, Sequence[Tally] | TalliesOfGroups, list[str] | None]],
     results: Mapping[str, Estimate | Differences],
 ) -> Iterator[tuple[str, str, list[str]]]:
-    """The questions with two answers each that one tally counts, of whom each person is asked some.
-
-    Yields their title, what one of them is called, and their names.
-    """
+    """Title, noun and names of questions with two answers, of which each person is asked some."""
     tallies: dict[int, tuple[str, list[str]]] = {}
     for name, parts, inside in requests:
         result = results.get(name)

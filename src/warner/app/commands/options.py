@@ -210,11 +210,7 @@ class Output:
     explain: bool = False  # whether tables say how their numbers were computed
 
     def check(self, *inputs: str, plot: str | None = None) -> None:
-        """Refuse forms that exclude each other, and files that would replace an input or another.
-
-        Raises:
-            ArgumentError: such a form or file.
-        """
+        """Refuse forms that exclude each other, and files that would replace another."""
         if self.as_json and self.as_csv:
             raise ArgumentError("--json and --csv", "cannot be used together", None, _BY_ENDING)
         absent = [
@@ -406,11 +402,7 @@ class Loss(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.
         return f"[{'|'.join(self.losses)}]"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> str:
-        """The loss in small letters.
-
-        Raises:
-            ArgumentError: another word.
-        """
+        """The loss in small letters; another word is refused."""
         loss = str(value).lower()
         there = dict.fromkeys(self.elsewhere.split(), f"warner benchmark has {loss!r}")
         return str(choice("--loss", loss, self.losses, LOSSES_ELSEWHERE | there))

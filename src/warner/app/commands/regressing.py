@@ -292,11 +292,7 @@ def regress(
 
 
 def _for_article(table: Table, left_out: LeftOut | None) -> Table:
-    """The same table as papers print it.
-
-    It is without names of code: ``region: South`` for ``region[T.South]``. The numbers of a column
-    have the same decimals, and those who are left out are counted below it.
-    """
+    """The table as papers print it: names without code, and equal decimals in each column."""
 
     def named(covariate: str) -> str:
         products = re.sub(r":(?! )(?![^\[]*\])", " x ", covariate)
@@ -328,10 +324,7 @@ def _evenly(
     keys: Sequence[str],
     sizes: Sequence[float],
 ) -> list[Column]:
-    """The columns, of which some have the decimals that tell the smallest size in two digits.
-
-    They stay as they are where numbers would have too many digits.
-    """
+    """The columns, of which some have the decimals that tell the smallest size in two digits."""
     chosen = [column for column in columns if column.key in keys]
     numbers = [abs(row[key] or 0.0) for row in rows for c in chosen for key in c.keys]
     sizes = [size for size in sizes if size > 0]
@@ -524,11 +517,7 @@ def _slips(columns: Mapping[str, np.ndarray]) -> Iterator[str]:
 
 
 def _codes_of_missing(columns: Mapping[str, np.ndarray]) -> Iterator[str]:
-    """Numbers that may stand for "nothing is known", such as 999 or -9, as sentences.
-
-    They are written with nines alone, and lie further from all other numbers than these from each
-    other, or below 0 where no other number does.
-    """
+    """Sentences on numbers of nines alone, such as 999 or -9, that lie far from all others."""
     for name, column in columns.items():
         if column.dtype.kind != "f":
             continue

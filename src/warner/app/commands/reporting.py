@@ -367,10 +367,7 @@ def _dropped(study: Study) -> tuple[str, ...]:
 def _without_groups(
     grouped: Mapping[str, Sequence[Tally]], columns: Sequence[str], design: SurveyDesign | None
 ) -> tuple[dict[str, list[Tally]], dict[str, list[Tally]]]:
-    """The tallies of all people, and the groups that are compared.
-
-    People of a survey stay apart by the columns of its design, which make no groups.
-    """
+    """The tallies of all people, and the groups that are compared."""
     sums = {name: by_mechanism(parts) for name, parts in grouped.items()}
     if design is None:
         groups = {
@@ -397,11 +394,7 @@ def _questions(
     joint: tuple[str, ...],
     settings: Settings,
 ) -> tuple[list[Question], list[str]]:
-    """The results of all questions that are asked for, and the names of those without reports.
-
-    Attributes that were randomised together are questions of their own; their joint shares are
-    shown where --joint asks for them.
-    """
+    """The results of all questions that are asked for, and the names of those without reports."""
     list(asked_tallies(tallies, only, ()))  # refuses names that are not there
     requests: list[tuple[str, Sequence[Tally], list[str] | None]] = []
     for name, parts in chosen_tallies(tallies, only).items():

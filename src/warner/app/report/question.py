@@ -371,10 +371,7 @@ class Question:
         return test.p_value
 
     def _ways_by_group(self) -> str:
-        """In which groups of people the shares of both ways differ; "" where in none.
-
-        The p-values are corrected for the number of groups, by Holm's method.
-        """
+        """In which groups the shares of both ways differ, after Holm; "" where in none."""
         p_values: dict[str, float] = {}
         for key, tallies in by_group(self.groups).items() if self.groups else ():
             ways = by_way(tallies, self.attributes)

@@ -144,10 +144,7 @@ def _not_allowed_for(source: Source) -> list[str]:
 
 
 def _mechanisms(source: Source) -> list[dict[str, tuple[Mechanism, int]]]:
-    """The mechanisms of each file, with the most reports that one person sent.
-
-    A question can be in some files only, and nobody answers both on paper and otherwise.
-    """
+    """The mechanisms of each file, with the most reports that one person sent."""
     files: dict[tuple[bool, int], dict[str, tuple[Mechanism, int]]] = {}
     for name, parts in source.tallies.items():
         of_way = {False: 0, True: 0}
@@ -345,10 +342,7 @@ def _totals(files: Sequence[Mapping[str, tuple[Mechanism, int]]], rounds: int) -
 def _permanent(
     files: Sequence[Mapping[str, tuple[Mechanism, int]]],
 ) -> list[dict[str, tuple[Permanent, int]]]:
-    """What people of each kind report on, where devices keep permanent reports of it all; else [].
-
-    The people of a file are of one kind, or of one for each question that a device draws for good.
-    """
+    """What people of each kind report on, where devices keep permanent reports; else []."""
     kinds: list[dict[str, tuple[Permanent, int]]] = []
     for of_file in files:
         permanent = {

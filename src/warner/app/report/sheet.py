@@ -55,18 +55,7 @@ class Question:
 def questions_of(
     study: Study, path: str, language: str, draws: Mapping[str, str]
 ) -> list[Question]:
-    """The questions of a study on paper.
-
-    Args:
-        study: in which each attribute has a design for paper.
-        path: of the study, for messages.
-        language: of the texts of the study.
-        draws: {attribute: what people draw with}; "" for all that are not named.
-
-    Raises:
-        ArgumentError: groups, an attribute without such a design, a device that does not have
-            the chances of a design, or birthdays in two questions.
-    """
+    """The questions of a study on paper; ``draws`` says what people draw with, "" of all others."""
     if study.groups:
         rule, remedy = (
             "has groups, but a sheet is for all people",
@@ -104,14 +93,7 @@ def _check_birthdays(questions: list[Question], path: str) -> None:
 
 
 def sheet(study: Study, questions: list[Question], path: str, language: str, counts: str) -> Report:
-    """The sheet of a study, and behind it the page for the interviewer.
-
-    Args:
-        study: with the ``questions``.
-        path: of the study, for the commands.
-        language: of the texts of the study.
-        counts: the file that the interviewer writes the counts to.
-    """
+    """The sheet of a study, and behind it the page for the interviewer."""
     sections = [
         _asked(question, number, len(questions)) for number, question in enumerate(questions, 1)
     ]
