@@ -23,7 +23,7 @@ from warner._core.errors import ArgumentError, FileError, MismatchError, StudyEr
 from warner._core.progress import steps
 from warner._core.text import RANDOMISE_FIRST, file_name_key, in_one_line
 from warner.app.terminal import plural, say
-from warner.domains import Categorical, Domain
+from warner.domains import Domain
 from warner.io import data_sets, formats
 from warner.io.report_file import ReportFile
 from warner.mechanisms import Mechanism, OneOf, from_header
@@ -182,7 +182,7 @@ def tallies_together(
     if implausible:
         parts = {path: {n: t.trusted() for n, t in of.items()} for path, of in parts.items()}
     marked = _of_one_origin(parts, simulated)
-    _refuse_equal(marked, equal)
+    refuse_equal(marked, equal)
     marked = _with_same_attributes(marked, only)
     first, first_tallies = paths[0], marked[paths[0]]
     for path, tallies in marked.items():
@@ -296,7 +296,7 @@ def _of_one_origin(
     }
 
 
-def _refuse_equal(parts: Mapping[str, dict[str, Tally]], allow_equal: bool) -> None:
+def refuse_equal(parts: Mapping[str, dict[str, Tally]], allow_equal: bool) -> None:
     """Refuse two inputs with equal counts, or with an equal group that is hardly one by chance."""
     if allow_equal:
         return
@@ -398,7 +398,7 @@ def add_tallies(
         else:
             continue
         raise MismatchError(problem)
-    _refuse_equal(parts, allow_equal)
+    refuse_equal(parts, allow_equal)
     return total
 
 
@@ -548,67 +548,6 @@ def as_file(path: str) -> Iterator[str]:
 
 # -----------------------------------------------------------------------------------------------
 # The files that commands about groups read: a tally file for each group, and margins.
-
-
-def read_groups(
-    paths: Sequence[str],
-    simulated: bool,
-    by: Sequence[str] = (),
-    implausible: bool = False,
-    read: Callable[[str], dict[str, Tally]] = read_or_count,
-    only: tuple[str, ...] = (),
-    equal: bool = False,
-    by_file: bool = False,
-    before_adding: Callable[[Sequence[str]], None] | None = None,
-) -> dict[str, TalliesOfGroups]:
-    """{attribute: {public values: tally}} of files of groups, coarsened to the columns ``by``.
-
-    With ``by_file`` the groups are also those of each file, in the column "file". Else files of
-    groups are added; ``before_adding`` is called with their columns, and may refuse that.
-    """
-    from warner.results.from_tally import by_mechanism
-
-    # Files of tallies of groups are added; else each is a group, NAME=FILE or named by the file.
-    named = [group_and_file(path) for path in paths]
-    files = [file for _, file in named]
-    # Files can have equal counts by chance where each is a group, since small groups have few
-    # reports, but not where they are added.
-    together = tallies_together(files, read, len(files) > 1, simulated, implausible, only)
-    flat, grouped = apart(together)
-    refuse_questions(by, together)
-    names = [name for name, _ in named]
-    if len(set(names)) < len(names) and (by_file or not grouped):
-        rule, remedy = "must have different names", f"Give each file a name: north={files[0]}"
-        raise ArgumentError("groups", rule, ", ".join(names), remedy)
-    if grouped:
-        of_files = [
-            dict(zip(grouped, of, strict=True)) for of in zip(*grouped.values(), strict=True)
-        ]
-        _refuse_equal(dict(zip(files, of_files, strict=True)), equal)
-        if by_file:
-            column = Categorical(names)
-            grouped = {
-                name: [
-                    tally.by(*by).among(FILES, column, file)
-                    for file, tally in zip(names, parts, strict=True)
-                ]
-                for name, parts in grouped.items()
-            }
-            by = [FILES, *by]
-        elif len(files) > 1 and before_adding is not None:
-            before_adding(next(iter(grouped.values()))[0].names)
-        return {name: one_or_all(by_mechanism(parts, by)) for name, parts in grouped.items()}
-    if by:
-        names_by = ",".join(by)
-        remedy = f"Make it with --by {names_by}: run warner tally, or warner collect pull"
-        raise ArgumentError("--by", "needs a tally of groups of people", None, remedy)
-    if len(paths) < 2:
-        rule = "must be a tally of groups of people, or at least 2 files, one for each group"
-        raise ArgumentError("tallies", rule, None, "To count groups, run: warner tally --by COLUMN")
-    return {
-        attribute: {(name,): tally for name, tally in zip(names, parts, strict=True)}
-        for attribute, parts in flat.items()
-    }
 
 
 def group_and_file(text: str) -> tuple[str, str]:

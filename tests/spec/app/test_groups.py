@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,13 +23,13 @@ from warner import (
     estimate,
     weighted,
 )
-from warner.app.what_files_hold import read_groups as groups_in_files
+from warner.app.what_files_hold import group_and_file, read_or_count
 from warner.designs import ForcedResponse
 from warner.errors import ArgumentError, FileError, StudyError, ValuesError
 from warner.io import ReportWriter, open_reports, tally_file, write_reports
 from warner.io.read_answers import read_groups
 from warner.reports.public_columns import PublicColumn
-from warner.reports.tally import load_tallies, save_tallies
+from warner.reports.tally import Tally, load_tallies, save_tallies
 
 STUDY = """
 budget = 3.0
@@ -53,6 +54,11 @@ epsilon = 0.25
 mechanism = "RandomizedResponse"
 epsilon = 0.5
 """
+
+
+def groups_in_files(paths: Sequence[str]) -> dict[tuple[str], Tally]:
+    """The people of each file as a group that is named after it."""
+    return {(group_and_file(path)[0],): read_or_count(path)["value"] for path in paths}
 
 
 @pytest.fixture
@@ -441,7 +447,7 @@ def test_groups_are_named_after_their_files_and_estimated(here_of_groups_of_peop
         "file",
     )
     (data,) = json.loads(Path("out.json").read_text())
-    expected = estimate(groups_in_files(FILES, False)["value"])
+    expected = estimate(groups_in_files(FILES))
     assert [row["group"] for row in data["shares"][::4]] == ["north", "south", "east"]
     assert data["shares"] == json.loads(json.dumps(expected.rows()))
     rows = list(csv.DictReader(Path("out.csv").read_text().splitlines()))
@@ -503,7 +509,7 @@ def test_only_the_most_common_of_many_codes_are_shown(here_of_groups_of_people: 
     shown = run(*weeks, "--compare-groups", "--top", "3").output
     rows = [line.split()[2] for line in shown.splitlines() if line.startswith("50 ")]
     assert rows == ["7", "12", "31"] and "that are most common in any group" in shown
-    differences = compare_groups(groups_in_files(("49.json", "50.json"), False)["value"])
+    differences = compare_groups(groups_in_files(("49.json", "50.json")))
     every = {row["value"]: row for row in differences.rows()}
     kept = differences.most_common(3).rows()
     assert all(row == every[row["value"]] for row in kept)  # p (Holm) stays that of all 40
@@ -530,7 +536,7 @@ def test_pictures_that_cannot_be_drawn_are_answered_by_a_sentence(
 def test_margins_weight_the_groups(here_of_groups_of_people: Path) -> None:
     Path("census.csv").write_text("value,number\nnorth,50\nsouth,30\neast,20\n")
     out = run("estimate", *FILES, "--margins", "census.csv", "--json", "--by", "file").stdout
-    groups = groups_in_files(FILES, False)["value"]
+    groups = groups_in_files(FILES)
     expected = weighted(groups, {"group": {"north": 50, "south": 30, "east": 20}})
     assert json.loads(out)[0]["weighted"] == json.loads(json.dumps(expected.to_json()))
     assert (
@@ -554,7 +560,7 @@ def test_differences_have_intervals_and_a_test(here_of_groups_of_people: Path) -
     out = run(
         "estimate", *FILES, "--reference", "north", "--of", "mean", "--json", "--compare-groups"
     ).stdout
-    expected = compare_groups(groups_in_files(FILES, False)["value"], reference="north", of="mean")
+    expected = compare_groups(groups_in_files(FILES), reference="north", of="mean")
     (data,) = json.loads(out)
     assert data["differences"] == json.loads(json.dumps(expected.rows()))
     shown = run("estimate", f"before={FILES[0]}", f"after={FILES[1]}", "--compare-groups").output

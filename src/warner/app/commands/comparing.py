@@ -18,7 +18,7 @@ from warner.app.commands.options import (
     Output,
     additions,
     attributes,
-    is_given,
+    refuse_given,
     table_of_rows,
     written,
 )
@@ -159,16 +159,11 @@ def benchmark(
     For an article, -o table.tex writes the tables as LaTeX, and -o table.typ as Typst.
     """
     output.check(*paths, *([choices["truth"]] if choices["truth"] else []), plot=plot_path)
-    names = {p.name: p.opts[-1] for p in click.get_current_context().command.params}
     is_study = choices["truth"] is not None
-    for name in _OF_TALLIES if is_study else _OF_STUDIES:
-        if is_given(name):
-            rule = (
-                ("cannot be used with --truth; leave it out")
-                if is_study
-                else "can be used only with a study and --truth"
-            )
-            raise ArgumentError(str(names[name]), rule)
+    if is_study:
+        refuse_given(_OF_TALLIES, "cannot be used with --truth; leave it out", None)
+    else:
+        refuse_given(_OF_STUDIES, "can be used only with a study and --truth", None)
     if is_study:
         _of_study(paths, output, plot_path, choices)
     else:

@@ -22,6 +22,7 @@ from warner.app.commands.options import (
     Loss,
     Output,
     is_given,
+    refuse_given,
     smallest_group,
     table_of_rows,
     written,
@@ -313,7 +314,12 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
     if len(on_paper) < len(chosen):
         _refuse_design_effect()
     if not on_paper:
-        _refuse_widths(() if plot_path is not None else ("share", "width"))
+        refuse_given(
+            [*([] if plot_path is not None else ["share", "width"]), "sizes"],
+            "is for a draft or a design on paper, and in this study each question has a mechanism "
+            "and an epsilon",
+            'To see intervals, copy the study and delete the lines "mechanism = ..." from the copy',
+        )
     plans = {
         attribute: result
         for attribute, mechanism in steps(chosen.items(), "planning")
@@ -411,10 +417,7 @@ _NOT_ON_PAPER = ("write", "threshold", "largest", "level", "shuffled")
 
 def _plan_on_paper(texts: tuple[str, ...], output: Output, choices: Mapping[str, Any]) -> None:
     """Print what designs for paper need, each beside the best mechanism that protects as much."""
-    for name in _NOT_ON_PAPER:
-        if is_given(name):
-            rule = "is for a study file, and cannot be used with --design"
-            raise ArgumentError(f"--{name}", rule, None, f"Leave out --{name}")
+    refuse_given(_NOT_ON_PAPER, "is for a study file, and cannot be used with --design")
     if choices["loss"] == "w1":
         raise ArgumentError("--loss", "must be l1 or l2 with --design", "w1")
     if choices["loss"] is not None and len(texts) > 1:
@@ -488,24 +491,8 @@ def _on_paper(
 
 def _refuse_design_effect() -> None:
     """Refuse an allowance that only plans of designs on paper make."""
-    if is_given("design_effect"):
-        rule = "can be used only with --design, or with a study whose questions all have a design"
-        raise ArgumentError("--design-effect", rule, None, "Leave out --design-effect")
-
-
-def _refuse_widths(unused: tuple[str, ...]) -> None:
-    """Refuse options about intervals, which are of drafts and of designs for paper."""
-    for name in (*unused, "sizes"):
-        if is_given(name):
-            rule = (
-                "is for a draft or a design on paper, and in this study each question has a "
-                "mechanism and an epsilon"
-            )
-            remedy = (
-                'To see intervals, copy the study and delete the lines "mechanism = ..." from '
-                "the copy"
-            )
-            raise ArgumentError(f"--{name}", rule, None, remedy)
+    rule = "can be used only with --design, or with a study whose questions all have a design"
+    refuse_given(["design_effect"], rule)
 
 
 def _gain(draft: Draft) -> float:

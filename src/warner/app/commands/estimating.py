@@ -27,6 +27,7 @@ from warner.app.commands.options import (
     is_given,
     names_in,
     of_intervals,
+    refuse_given,
     require_drawn,
     survey_design,
     table_of_rows,
@@ -63,14 +64,16 @@ from warner.app.what_files_hold import (
     chosen_tallies,
     group_and_file,
     one_or_all,
-    read_groups,
     read_margins,
+    refuse_equal,
     refuse_questions,
     refuse_shared_outputs,
     say_written,
+    tallies_together,
     warn_of_design,
     warn_of_simulation,
 )
+from warner.domains import Categorical
 from warner.reports.public_columns import Key
 from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results.drawing import FORMATS
@@ -261,11 +264,6 @@ class EstimateRequest:
         return [name for name in names_in(self.by) + names_in(self.within) if name != FILES]
 
     @property
-    def is_by_file(self) -> bool:
-        """Whether each file is a group of its own, or several with the columns of --by."""
-        return FILES in names_in(self.by) or (self.by is None and self.within is not None)
-
-    @property
     def paper(self) -> OnPaper:
         """What people said on paper."""
         by = self.named_columns
@@ -308,9 +306,10 @@ class EstimateRequest:
             warn_of_design(tallies.values())
         return tallies
 
-    def read_total(self, path: str) -> dict[str, Tally]:
-        """The tallies of all people of a file, which is a group."""
-        return {name: tally.total() for name, tally in self.read(path).items()}
+    @cached_property
+    def wanted(self) -> Wanted:
+        """The summaries of numbers."""
+        return Wanted.of_options(self.summaries)
 
     @property
     def intervals(self) -> tuple[float, str]:
@@ -319,22 +318,16 @@ class EstimateRequest:
 
     def check(self) -> None:
         """Refuse options that do not go together, and outputs that would replace inputs."""
-        names = {p.name: p.opts[-1] for p in click.get_current_context().command.params}
-
         way = "--compare-groups" if self.compare_groups else "--by" if self.by else None
         for name, needed in _OF_GROUPS.items():
-            if is_given(name) and way != needed:
-                rule = f"needs {needed}" + (
-                    f", and cannot be used with {way}" if way is not None else ""
-                )
-                remedy = None
-                if way is None and name == "time":
-                    remedy = f"Write --by {self.time} --pool path --time {self.time}"
-                raise ArgumentError(str(names[name]), rule, None, remedy)
-        for name in (*_NOT_OF_GROUPS, "is_total"):
-            if way is not None and is_given(name):
-                rule, remedy = f"cannot be used with {way}", f"Leave out {names[name]} or {way}"
-                raise ArgumentError(str(names[name]), rule, None, remedy)
+            if way is None:
+                to_write = f"Write --by {self.time} --pool path --time {self.time}"
+                refuse_given([name], f"needs {needed}", to_write if name == "time" else None)
+            elif way != needed:
+                refuse_given([name], f"needs {needed}, and cannot be used with {way}", None)
+        if way is not None:
+            rule, remedy = f"cannot be used with {way}", f"Leave out {{}} or {way}"
+            refuse_given((*_NOT_OF_GROUPS, "is_total"), rule, remedy)
         has_columns = not set(names_in(self.by)) <= {FILES}
         if self.within is not None and not has_columns and len(self.tallies) < 2:
             remedy = "Give several files, or --by with another public column, such as --by week"
@@ -346,47 +339,27 @@ class EstimateRequest:
             remedy = "Leave out --summary, and say what to compare: --of mean or --of median"
             raise ArgumentError("--summary", "cannot be used with --compare-groups", None, remedy)
         if self.by is not None and self.summaries:
-            for name in (
-                "margins",
-                "plot_paths",
-                "top",
-                *([] if self.pool == "none" else ["pool"]),
-            ):
-                if is_given(name):
-                    remedy = f"Leave out {names[name]} or --summary, or compare groups: {_COMPARED}"
-                    if name == "plot_paths":
-                        remedy = (
-                            "Leave out --summary: the picture of numbers shows mean and median "
-                            "anyway"
-                        )
-                    rule = "cannot be used with --by and --summary"
-                    raise ArgumentError(str(names[name]), rule, None, remedy)
+            rule = "cannot be used with --by and --summary"
+            leave_out = f"Leave out {{}} or --summary, or compare groups: {_COMPARED}"
+            picture = "Leave out --summary: the picture of numbers shows mean and median anyway"
+            refuse_given(["margins"], rule, leave_out)
+            refuse_given(["plot_paths"], rule, picture)
+            refuse_given(["top", *([] if self.pool == "none" else ["pool"])], rule, leave_out)
         if self.design is not None:
-            for name in ("pool", "time", "margins", "background", "forged", "within"):
-                if is_given(name):
-                    rule = (
-                        "cannot be used when people were drawn with a survey design "
-                        f"({self.design.text})"
-                    )
-                    raise ArgumentError(str(names[name]), rule, None, f"Leave out {names[name]}")
+            drawn = f"when people were drawn with a survey design ({self.design.text})"
+            alone = ("pool", "time", "margins", "background", "forged", "within")
+            refuse_given(alone, f"cannot be used {drawn}")
         self.paper.check(is_given("tallies"))
         has_groups = self.paper.is_of_groups or self.paper.is_on_one_card
         if self.group is not None and (self.counts or not has_groups):
             rule = "needs a table of answers and a design of two groups"
             raise ArgumentError("--group", rule, None, "For example --design cheating:1/4,3/4")
         if self.paper.is_of_groups:
-            for name in _NOT_OF_TWO_CARDS:
-                if is_given(name):
-                    rule = f"cannot be used with --design {self.on_paper}"
-                    raise ArgumentError(str(names[name]), rule, None, f"Leave out {names[name]}")
+            refuse_given(_NOT_OF_TWO_CARDS, f"cannot be used with --design {self.on_paper}")
         if self.counts:
-            for name in _OF_TABLES:
-                if is_given(name):
-                    rule = "cannot be used with --design and --counts"
-                    raise ArgumentError(str(names[name]), rule, None, COUNTS_BY_GROUP)
-        for name in ("title", "with_reports"):
-            if is_given(name) and not self.plot_paths:
-                raise ArgumentError(str(names[name]), "needs --plot")
+            refuse_given(_OF_TABLES, "cannot be used with --design and --counts", COUNTS_BY_GROUP)
+        if not self.plot_paths:
+            refuse_given(["title", "with_reports"], "needs --plot", None)
         inputs = [group_and_file(text)[1] if way else text for text in self.tallies]
         margins = [self.margins] if self.margins else []
         for path in self.plot_paths or (None,):
@@ -395,21 +368,54 @@ class EstimateRequest:
 
     @cached_property
     def _all_groups(self) -> dict[str, TalliesOfGroups]:
-        """The groups of all questions."""
+        """The groups of all questions; files are added where they are no groups themselves."""
         by = [] if self.design is not None else self.named_columns
-        allowed = self.allow_simulated, by, self.allow_implausible
-        each_file = self.is_by_file and len(self.tallies) > 1
-        read = self.read_total if each_file and not by else self.read
-        by_file = each_file and bool(by)
-        return read_groups(
-            self.tallies,
-            *allowed,
-            read,
-            self.only,
-            self.allow_equal,
-            by_file,
-            self._refuse_unclear_files,
-        )
+        names, files = map(list, zip(*map(group_and_file, self.tallies), strict=True))
+        is_by_file = FILES in names_in(self.by) or (self.by is None and self.within is not None)
+        is_by_file = is_by_file and len(files) > 1
+
+        def read(path: str) -> dict[str, Tally]:
+            alone = is_by_file and not by
+            return {n: t.total() if alone else t for n, t in self.read(path).items()}
+
+        # Files can have equal counts by chance where each is a group, since small groups have few
+        # reports, but not where they are added.
+        allowed = len(files) > 1, self.allow_simulated, self.allow_implausible
+        together = tallies_together(files, read, *allowed, self.only)
+        flat, grouped = apart(together)
+        refuse_questions(by, together)
+        if len(set(names)) < len(names) and (is_by_file or not grouped):
+            rule, remedy = "must have different names", f"Give each file a name: north={files[0]}"
+            raise ArgumentError("groups", rule, ", ".join(names), remedy)
+        if grouped:
+            of_files = [
+                dict(zip(grouped, of, strict=True)) for of in zip(*grouped.values(), strict=True)
+            ]
+            refuse_equal(dict(zip(files, of_files, strict=True)), self.allow_equal)
+            if is_by_file:
+                column = Categorical(names)
+                grouped = {
+                    name: [
+                        tally.by(*by).among(FILES, column, file)
+                        for file, tally in zip(names, parts, strict=True)
+                    ]
+                    for name, parts in grouped.items()
+                }
+                by = [FILES, *by]
+            elif len(files) > 1:
+                self._refuse_unclear_files(next(iter(grouped.values()))[0].names)
+            return {name: one_or_all(by_mechanism(parts, by)) for name, parts in grouped.items()}
+        if by:
+            remedy = f"Make it with --by {','.join(by)}: run warner tally, or warner collect pull"
+            raise ArgumentError("--by", "needs a tally of groups of people", None, remedy)
+        if len(files) < 2:
+            rule = "must be a tally of groups of people, or at least 2 files, one for each group"
+            remedy = "To count groups, run: warner tally --by COLUMN"
+            raise ArgumentError("tallies", rule, None, remedy)
+        return {
+            attribute: {(name,): tally for name, tally in zip(names, parts, strict=True)}
+            for attribute, parts in flat.items()
+        }
 
     def _refuse_unclear_files(self, columns: Sequence[str]) -> None:
         """Refuse to add up files of groups where each file may be meant as a group.
@@ -700,14 +706,12 @@ def _estimate_groups_on_paper(request: EstimateRequest) -> None:
 def _estimate_shares(request: EstimateRequest) -> None:
     """Estimate all people together, or each group alone where the tallies are of groups."""
     chosen = None if request.method_name is None else method(request.method_name)
-    paths, output = request.tallies, request.output
-    summaries_of = Wanted.of_options(request.summaries)
     together = request.tallies_together()
     flat, grouped = apart(together)
     if any(tally.simulated for parts in together.values() for tally in parts):
-        warn_of_simulation(", ".join(paths))
+        warn_of_simulation(", ".join(request.tallies))
     if grouped:
-        _estimate_each_group(grouped, request, summaries_of)
+        _estimate_each_group(grouped, request)
         return
     only, (level, target), kind = request.only, request.intervals, request.kind
     wished, _ = that_were_asked(asked_tallies(flat, only, request.joint))
@@ -719,7 +723,7 @@ def _estimate_shares(request: EstimateRequest) -> None:
     ticked = {name: question_of_item(name, tally[0], names) for name, tally, names in wished}
     if request.lists_single_values:
         estimates = [numbers_as_labels(result) for result in estimates]
-    summaries_of.check(estimates)
+    request.wanted.check(estimates)
     hidden = backgrounds(estimates, request.background)
     given_back = {
         i: result.redistribute(hidden.get(str(result.attribute)))
@@ -732,7 +736,7 @@ def _estimate_shares(request: EstimateRequest) -> None:
 
     def data() -> list[dict[str, Any]]:
         return [
-            _json_of(result, request, summaries_of)
+            _json_of(result, request)
             | (given_back[i].to_json() if i in given_back else {})
             | (forged[i].to_json() if forged else {})
             for i, result in enumerate(estimates)
@@ -741,8 +745,8 @@ def _estimate_shares(request: EstimateRequest) -> None:
     def show() -> None:
         for i, result in enumerate(estimates):
             question = ticked.get(str(result.attribute))
-            if summaries_of.named(result):
-                terminal.show(_table_of(result, request, summaries_of))
+            if request.wanted.named(result):
+                terminal.show(_table_of(result, request))
             elif question is None:
                 parts = flat.get(str(result.attribute))
                 show_estimate(result, level, target, kind, parts, request.top)
@@ -765,16 +769,16 @@ def _estimate_shares(request: EstimateRequest) -> None:
     ]
     named = {str(result.attribute): result for result in estimates}
     _draw_shares(estimates, request, at_every_look(kind), list(_of_two_answers(wished, named)))
-    if len(paths) > 1:
+    if len(request.tallies) > 1:
         show_sources(chosen_tallies(flat, only))
-    output.write(
+    request.output.write(
         show,
         data,
         lambda: table_of_estimates(
-            estimates, level, target, more_rows, kind, summaries_of.named, not request.no_shares
+            estimates, level, target, more_rows, kind, request.wanted.named, not request.no_shares
         ),
         lambda: [
-            *(_table_of(result, request, summaries_of) for result in estimates),
+            *(_table_of(result, request) for result in estimates),
             *(bounds.table() for bounds in forged),
         ],
     )
@@ -829,25 +833,15 @@ def _draw_shares(
         say_written(path)
 
 
-def _estimate_each_group(
-    grouped: Mapping[str, Sequence[Tally]], request: EstimateRequest, summaries_of: Wanted
-) -> None:
+def _estimate_each_group(grouped: Mapping[str, Sequence[Tally]], request: EstimateRequest) -> None:
     """Write and print the estimates of the groups of all attributes, each group alone."""
-    if request.plot_paths:
-        by = ",".join(next(iter(grouped.values()))[0].names)
-        rule = "cannot be used while each group is estimated by itself"
-        remedy = f"Add --by {by}, or --total for all people together"
-        raise ArgumentError("--plot", rule, None, remedy)
+    columns = next(iter(grouped.values()))[0].names
+    add_by = f"Add --by {','.join(columns)}"
     together = "To estimate all people together, add --total"
-    rule = "cannot be used with a tally of groups"
-    if request.background:
-        raise ArgumentError("--background", rule, None, together)
-    if request.forged is not None:
-        raise ArgumentError("--forged", rule, None, together)
-    if request.top is not None:
-        by = ",".join(next(iter(grouped.values()))[0].names)
-        rule = "cannot be used while each group is estimated by itself"
-        raise ArgumentError("--top", rule, None, f"Add --by {by}")
+    alone = "cannot be used while each group is estimated by itself"
+    refuse_given(["plot_paths"], alone, f"{add_by}, or --total for all people together")
+    refuse_given(["background", "forged"], "cannot be used with a tally of groups", together)
+    refuse_given(["top"], alone, add_by)
     chosen = None if request.method_name is None else method(request.method_name)
     results: list[tuple[Key, Estimate | str]] = []  # the name where nobody of a group was asked
     wished, _ = that_were_asked(asked_tallies(grouped, request.only, request.joint))
@@ -859,8 +853,7 @@ def _estimate_each_group(
                 continue
             of_group = estimates_of(name, group_parts, chosen, names, request.only)
             results += [(key, result) for result in of_group]
-    columns = next(iter(grouped.values()))[0].names
-    _write_groups(columns, results, request, summaries_of)
+    _write_groups(columns, results, request)
     if len(request.tallies) > 1:
         show_sources(chosen_tallies(grouped, request.only))
     say(f"Each group by {', '.join(columns)} is estimated by itself. {together}.")
@@ -870,26 +863,24 @@ def _write_groups(
     columns: Sequence[str],
     results: Sequence[tuple[Key, Estimate | str]],
     request: EstimateRequest,
-    summaries_of: Wanted,
 ) -> None:
     """Write and print groups that were each estimated alone, with the summaries asked for."""
     shown = (*request.intervals, request.kind)
-    summaries_of.check([result for _, result in results if isinstance(result, Estimate)])
+    named = request.wanted.named
+    request.wanted.check([result for _, result in results if isinstance(result, Estimate)])
     request.output.write(
-        lambda: terminal.show(groups_shown(columns, results, *shown, summaries_of.named)),
+        lambda: terminal.show(groups_shown(columns, results, *shown, named)),
         lambda: [
             {"group": dict(zip(columns, key, strict=True))}
             | (
                 {"attribute": result, "n": 0}
                 if isinstance(result, str)
-                else _json_of(result, request, summaries_of)
+                else _json_of(result, request)
             )
             for key, result in results
         ],
-        lambda: table_of_groups(
-            columns, results, *shown, summaries_of.named, not request.no_shares
-        ),
-        lambda: [groups_shown(columns, results, *shown, summaries_of.named)],
+        lambda: table_of_groups(columns, results, *shown, named, not request.no_shares),
+        lambda: [groups_shown(columns, results, *shown, named)],
     )
 
 
@@ -897,7 +888,6 @@ def _estimate_survey(request: EstimateRequest) -> None:
     """Estimate a survey whose design is named, all people together or by groups."""
     assert request.design is not None
     chosen = None if request.method_name is None else method(request.method_name)
-    summaries_of = Wanted.of_options(request.summaries)
     _, grouped = apart(request.tallies_together())
     require_drawn(request.design, grouped, request.tallies)
     wished, _ = that_were_asked(asked_tallies(grouped, request.only, request.joint))
@@ -925,7 +915,7 @@ def _estimate_survey(request: EstimateRequest) -> None:
     if request.summaries and len(flat_results) < len(results):
         _write_summaries_of_groups(results, request)
         return
-    summaries_of.check(flat_results)
+    request.wanted.check(flat_results)
     level, target, kind = *request.intervals, request.kind
     if len(flat_results) == len(results):
         _draw_shares(flat_results, request)
@@ -936,8 +926,8 @@ def _estimate_survey(request: EstimateRequest) -> None:
         for name, result in results.items():
             if result.names:
                 show_group_estimates(name, result, level, target, request.top)
-            elif summaries_of.named(result):
-                terminal.show(_table_of(result, request, summaries_of))
+            elif request.wanted.named(result):
+                terminal.show(_table_of(result, request))
             else:
                 show_estimate(result, level, target, kind, None, request.top)
 
@@ -946,22 +936,20 @@ def _estimate_survey(request: EstimateRequest) -> None:
         lambda: [
             {"attribute": name, **result.to_json(level, target, kind)}
             if result.names
-            else _json_of(result, request, summaries_of)
+            else _json_of(result, request)
             for name, result in results.items()
         ],
         lambda: table_of_estimates(
-            list(results.values()),
+            [*results.values()],
             level,
             target,
             (),
             kind,
-            summaries_of.named,
+            request.wanted.named,
             not request.no_shares,
         ),
         lambda: [
-            _of_yes(result, level, target, kind)
-            if result.names
-            else _table_of(result, request, summaries_of)
+            _of_yes(result, level, target, kind) if result.names else _table_of(result, request)
             for result in results.values()
         ],
     )
@@ -976,17 +964,17 @@ def _of_yes(result: Estimate | Differences, *shown: Any) -> Table:
     return replace(table, rows=[row for row in table.rows if row.get("value") != other])
 
 
-def _table_of(result: Estimate, request: EstimateRequest, summaries_of: Wanted) -> Table:
+def _table_of(result: Estimate, request: EstimateRequest) -> Table:
     """An estimate as a table for people, or the summaries that were asked for."""
     shown = (*request.intervals, request.kind)
-    if not result.names and (summaries := summaries_of.named(result)):
+    if not result.names and (summaries := request.wanted.named(result)):
         return summaries_shown(result, summaries, *shown)
     return result.table(*shown)
 
 
-def _json_of(result: Estimate, request: EstimateRequest, summaries_of: Wanted) -> dict[str, Any]:
+def _json_of(result: Estimate, request: EstimateRequest) -> dict[str, Any]:
     """An estimate as JSON data, with the summaries that were asked for."""
-    summaries, shown = summaries_of.named(result), (*request.intervals, request.kind)
+    summaries, shown = request.wanted.named(result), (*request.intervals, request.kind)
     if not summaries:
         return dict(result.to_json(*shown))
     stated = result.to_json(*shown) | {"summaries": summary_rows(result, summaries, *shown)}
@@ -1058,7 +1046,7 @@ def _write_summaries_of_groups(results: Mapping[str, Estimate], request: Estimat
         for key, n in zip(result.keys, result.sizes, strict=True)
     ]
     names = next(iter(results.values())).names
-    _write_groups(names, each_group, request, Wanted.of_options(request.summaries))
+    _write_groups(names, each_group, request)
 
 
 _IN_ROWS = (*RESERVED, "group", "reference", "difference", "p")  # columns of differences

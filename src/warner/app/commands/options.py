@@ -429,6 +429,14 @@ def is_given(name: str) -> bool:
     return source is not ParameterSource.DEFAULT
 
 
+def refuse_given(names: Iterable[str], rule: str, remedy: str | None = "Leave out {}") -> None:
+    """Refuse options that somebody wrote; {} in the remedy is the option."""
+    options = {p.name: p.opts[-1] for p in click.get_current_context().command.params}
+    for name in filter(is_given, names):
+        option = str(options[name])
+        raise ArgumentError(option, rule, None, remedy and remedy.replace("{}", option))
+
+
 class Percentage(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
     """A part of the reports: 1% or 0.01."""
 
