@@ -45,7 +45,6 @@ class AnswerColumn:
 
     def absent(self, column: pa.Array) -> np.ndarray:
         """Which answers (n,) of an Arrow column are missing, as the domain says."""
-
         missing, column = self.domain.missing, _plain(column)
         # That NaN is no number of the domain is for the domain to say, unless it means nonresponse.
         nan = missing.policy != "refuse" or bool(missing.empty)
@@ -140,7 +139,6 @@ class AnswerColumn:
 
     def _with_placeholders(self, column: pa.Array) -> np.ndarray:
         """Indices where some texts are placeholders of tags: the other texts are answers."""
-
         untagged, placeholders = self.domain.untagged, self.domain.placeholders
         position = pc.index_in(pc.cast(column, pa.string()), value_set=pa.array(list(placeholders)))
         is_answer, form = pc.is_null(position), untagged.text
@@ -156,7 +154,6 @@ class AnswerColumn:
 
     def _labels(self, column: pa.Array, labels: list[str], any_case: bool) -> np.ndarray:
         """Indices of texts that must be among ``labels``."""
-
         texts, listed = pc.cast(column, pa.string()), pa.array(labels)
         texts = pc.ascii_lower(texts) if any_case else texts
         index = pc.index_in(texts, value_set=listed)
@@ -181,7 +178,6 @@ class AnswerColumn:
         self, column: pa.Array, form: TextForm, encode: Callable[[Any], np.ndarray]
     ) -> np.ndarray:
         """The numbers (n,) in texts, or (n, d) where an answer is d numbers."""
-
         if form.number is float and self.decimal_comma:
             column = self._with_points(column)
         if form.number is int and form.parts is None:
@@ -203,7 +199,6 @@ class AnswerColumn:
 
     def _with_points(self, column: pa.Array) -> pa.Array:
         """Numbers with a decimal point, where the column writes them with a comma."""
-
         if not pc.any(pc.match_substring(column, ",")).as_py():
             return column
         # A point in such a column could be between thousands, so it is refused.
@@ -263,24 +258,20 @@ def _zeros(values: Any) -> np.ndarray:
 
 def _are_empty(column: pa.Array) -> np.ndarray:
     """Which texts (n,) are empty."""
-
     lengths = pc.binary_length(column).to_numpy(zero_copy_only=False)
     return np.asarray(lengths == 0)
 
 
 def _plain(column: pa.Array) -> pa.Array:
     """A column without a dictionary."""
-
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
 def _is_text(column: pa.Array) -> bool:
-
     return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
 
 
 def _is_number(column: pa.Array) -> bool:
-
     return bool(pa.types.is_integer(column.type) or pa.types.is_floating(column.type))
 
 
@@ -293,7 +284,6 @@ def as_whole(column: pa.Array, comma: bool = False) -> pa.Array:
 
 def _alike(column: pa.Array, labels: list[str]) -> np.ndarray:
     """Which texts are labels but for upper and lower case or spaces around."""
-
     try:
         texts = pc.utf8_lower(pc.utf8_trim_whitespace(pc.cast(column, pa.string())))
     except pa.ArrowInvalid:  # no text

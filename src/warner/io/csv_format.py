@@ -156,7 +156,6 @@ class CsvFormat(FileFormat):
         self, path: str, columns: Mapping[str, int], public: Mapping[str, Domain] = NO_PUBLIC
     ) -> Iterator[pa.RecordBatch]:
         """The lines between the header's and the end's."""
-
         types = {name: arrow_type(domain) for name, domain in public.items()} | {
             name: pa.from_numpy_dtype(smallest_dtype(size)) for name, size in columns.items()
         }
@@ -282,7 +281,6 @@ class _CsvSink(ReportSink):
         self._first = True
 
     def write(self, columns: Mapping[str, Any]) -> None:
-
         options = arrow_csv.WriteOptions(include_header=self._first)
         arrow_csv.write_csv(pa.table(dict(columns)), self._file, options)
         self._first = False

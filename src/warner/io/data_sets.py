@@ -283,7 +283,6 @@ def _state(value: Mapping[str, Any]) -> FileState:
 
 def _listed_by_duckdb(address: str) -> list[str]:
     """The files at an address, by DuckDB's own extension."""
-
     is_file = _PATTERN.search(address) or ending(address)
     pattern = address if is_file else f"{address.rstrip('/')}/**"
     with connection() as database:

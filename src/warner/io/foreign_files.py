@@ -313,7 +313,6 @@ def content_digest(path: str) -> str:
 
 def _safely(file: ForeignFile, work: Callable[[], Any]) -> Any:
     """The result of work in the database, whose errors may quote the file and are not shown."""
-
     try:
         with interruptible():
             return work()
@@ -539,7 +538,6 @@ def _decoded(
     values: Mapping[str, str],
 ) -> pa.Table:
     """The columns that are counted, with those of texts as numbers."""
-
     others = {f"{a}.{name}": end for a, names in named.items() for name, end in names.items()}
     cells_of = _cells(file, others, by, values)
     cells = [f"CAST({column_in_sql(c)} AS VARCHAR)" for c in texts.values()]

@@ -84,7 +84,6 @@ class WireFormat(FileFormat):
     def batches(
         self, path: str, columns: Mapping[str, int], public: Mapping[str, Domain] = NO_PUBLIC
     ) -> Iterator[pa.RecordBatch]:
-
         head = read_wire_head(path)
         arrays = [
             np.memmap(path, column.dtype, "r", column.offset, (head.n, *column.shape))

@@ -210,7 +210,6 @@ def records_in(
 
 def _bytes_of(chunk: Any) -> np.ndarray:
     """All bytes of an Arrow array of binary values without gaps, uint8."""
-
     chunk = chunk.cast(pa.large_binary())
     _, offsets, data = chunk.buffers()
     ends = np.frombuffer(offsets, np.int64)[chunk.offset : chunk.offset + len(chunk) + 1]

@@ -77,7 +77,6 @@ class StreamedColumns:
 
 def count_columns(paths: Sequence[str], columns: Mapping[str, int]) -> np.ndarray | None:
     """The number of rows with each tuple of values in some columns of Parquet files."""
-
     size = prod(columns.values())
     if size > LARGEST:
         return None
@@ -156,7 +155,6 @@ def _count(
     stop: Event,
 ) -> bool:
     """Count some row groups of a file, and say whether all is right; see :func:`count_columns`."""
-
     names = list(columns)
     with pq.ParquetFile(os.path.abspath(path), metadata=metadata, buffer_size=_STREAM) as file:
         for batch in file.iter_batches(
@@ -221,7 +219,6 @@ class ParquetFormat(FileFormat):
     def batches(
         self, path: str, columns: Mapping[str, int], public: Mapping[str, Domain] = NO_PUBLIC
     ) -> Iterator[pa.RecordBatch]:
-
         names = [*public, *columns]
         rows = max(1, min(ROWS_PER_BATCH, _CELLS // len(names)))
         # The absolute path, because a name such as s3:... would be taken for a network's.
@@ -229,7 +226,6 @@ class ParquetFormat(FileFormat):
             yield from file.iter_batches(rows, columns=names)
 
     def block_batches(self, path: str, names: list[str], rows: int) -> Iterator[pa.RecordBatch]:
-
         with pq.ParquetFile(os.path.abspath(path)) as file:
             yield from file.iter_batches(rows, columns=names)
 
@@ -240,14 +236,12 @@ class ParquetFormat(FileFormat):
         columns: Mapping[str, int],
         public: Mapping[str, Domain] = NO_PUBLIC,
     ) -> ReportSink:
-
         fields = {name: arrow_type(domain) for name, domain in public.items()}
         fields |= {n: pa.from_numpy_dtype(smallest_dtype(size)) for n, size in columns.items()}
         # Parquet stores a byte in four unless a dictionary says how few values there are.
         return _ParquetSink(path, header, fields, use_dictionary=True)
 
     def block_sink(self, path: str, header: str, names: list[str]) -> ReportSink:
-
         fields = dict.fromkeys(names, pa.binary())
         return _ParquetSink(path, header, fields, use_dictionary=False)
 
@@ -284,7 +278,6 @@ _SYSTEM: ContextVar[Any] = ContextVar("file system", default=None)
 
 def connection() -> duckdb.DuckDBPyConnection:
     """A database of its own: settings and errors stay apart from the shared default connection."""
-
     shared, system = _SHARED.get(), _SYSTEM.get()
     database = duckdb.connect(":memory:") if shared is None else shared.cursor()
     if system is not None:
@@ -303,7 +296,6 @@ def _register(database: duckdb.DuckDBPyConnection, system: Any) -> None:
 @contextmanager
 def shared_connection() -> Iterator[None]:
     """Let all connections of the block, or of that around it, be to one database, to save time."""
-
     if _SHARED.get() is not None:
         yield
         return
@@ -329,7 +321,6 @@ def read_by(system: Any) -> Iterator[None]:
 @contextmanager
 def interruptible() -> Iterator[None]:
     """Raise KeyboardInterrupt where Ctrl-C stops a query; DuckDB raises errors of its own."""
-
     try:
         yield
         return
@@ -343,7 +334,6 @@ def interruptible() -> Iterator[None]:
 
 def _query(path: str, sql: str) -> list[Any]:
     """All rows of a query of a Parquet file."""
-
     with connection() as database:
         try:
             with interruptible():
@@ -407,7 +397,6 @@ class _ParquetSink(ReportSink):
     def __init__(
         self, path: str, header: str, fields: Mapping[str, pa.DataType], use_dictionary: bool
     ) -> None:
-
         self._schema = pa.schema(list(fields.items()), metadata=metadata_of(header))
         self._writer = pq.ParquetWriter(
             path,
@@ -418,7 +407,6 @@ class _ParquetSink(ReportSink):
         )
 
     def write(self, columns: Mapping[str, Any]) -> None:
-
         arrays = [
             column if isinstance(column, pa.Array) else pa.array(column, field.type)
             for field in self._schema

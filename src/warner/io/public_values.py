@@ -36,13 +36,11 @@ def holds_integers(domain: Domain) -> bool:
 
 def arrow_type(domain: Domain) -> pa.DataType:
     """The Arrow type of a public column in a file."""
-
     return pa.int64() if holds_integers(domain) else pa.string()
 
 
 def to_arrow(domain: Domain, index: np.ndarray) -> pa.Array:
     """The values at ``index`` (n,) of a public column, as an Arrow array of its type."""
-
     different, number = np.unique(index, return_inverse=True)
     labels = domain.decode(different)
     if not holds_integers(domain):
@@ -256,7 +254,6 @@ class _Coded(NamedTuple):
 
 def _coded(column: pa.Array) -> _Coded | None:
     """The numbers of a column's texts; None for a column that has no texts, such as lists."""
-
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     # Arrow's errors quote what they cannot convert.

@@ -204,7 +204,6 @@ def _parts(
     path: str | BinaryIO, names: list[str], size: int, bare: bool
 ) -> Iterator[tuple[pa.RecordBatch, int]]:
     """The rows of a file in parts, each with the number of rows before it."""
-
     shown = shown_as(path)
     batches = answer_batches(path, names, bare)
     row, problem = 0, None
@@ -672,7 +671,6 @@ def _header(path: str, columns: Sequence[str]) -> tuple[str | None, list[str]]:
 
 def _plain(column: pa.Array) -> pa.Array:
     """A column without a dictionary, with texts of one type, and floats as texts."""
-
     column = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
     # Integers beside gaps became floats, so these are looked at.
     as_text = pa.types.is_large_string(column.type) or pa.types.is_floating(column.type)
@@ -714,19 +712,16 @@ def _kind_of_texts(counts: Mapping[Kind, int], answered: int) -> Kind:
 
 def _answered(column: pa.Array) -> pa.Array:
     """The texts of a column without spaces around them, of those who answered."""
-
     texts = pc.utf8_trim_whitespace(pc.drop_null(column))
     return texts.filter(pc.invert(pc.is_in(texts, value_set=pa.array(MISSING, texts.type))))
 
 
 def _matches(texts: pa.Array, pattern: str) -> int:
-
     return pc.sum(pc.match_substring_regex(texts, pattern)).as_py() or 0
 
 
 def _ends(column: pa.Array, pattern: str) -> list[float]:
     """The smallest and the largest number of a column; [] where there is none."""
-
     if _kind_of_type(column) is None:
         texts = _answered(column)
         texts = texts.filter(pc.match_substring_regex(texts, pattern))
@@ -743,7 +738,6 @@ def _number(number: Any) -> float:
 
 def _distinct(column: pa.Array, name: str) -> list[str | bool]:
     """The different answers of a column of labels, as they are written."""
-
     present = pc.drop_null(column)
     if _kind_of_type(column) is None:
         listed = pc.is_in(pc.utf8_trim_whitespace(present), value_set=pa.array(MISSING))
@@ -762,7 +756,6 @@ def _distinct(column: pa.Array, name: str) -> list[str | bool]:
 
 def _as_texts(column: pa.Array) -> pa.Array | None:
     """A column as texts; None where Arrow cannot do so. Its errors may quote answers."""
-
     with contextlib.suppress(pa.ArrowException):
         return pc.cast(column, pa.string())
     return None

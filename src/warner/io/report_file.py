@@ -248,7 +248,6 @@ class ReportFile:
 
     def _safely(self, source: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The batches of a source that are not empty, with its errors as those of a file."""
-
         while True:
             try:
                 batch = next(source, None)
@@ -293,7 +292,6 @@ class ReportFile:
 
 def _checked(column: Any, where: str, size: int) -> np.ndarray:
     """An Arrow column as an array; refused unless it holds 0..size-1 in the smallest type."""
-
     if column.null_count:
         raise ReportError(where, "has rows without a report", None, AS_WRITTEN)
     # Arrow imports pandas, where it is installed, to make an array: DLPack does without.
@@ -540,7 +538,6 @@ def tally_file(
 @contextmanager
 def _readable(path: str) -> Iterator[None]:
     """Errors of the database, which may quote the file, as one that does not."""
-
     with suppress(duckdb.Error), interruptible():
         yield
         return

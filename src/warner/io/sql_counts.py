@@ -201,7 +201,6 @@ class CountsTable:
         self, rows: list[_Row], by: Mapping[str, Domain]
     ) -> tuple[Groups | None, dict[tuple[str, ...], int]]:
         """The groups of people, and the place of each tuple of public values as it is written."""
-
         if not by:
             return None, {(): 0}
         first_lines = {row.key: row.line for row in reversed(rows) if row.reports}
