@@ -65,7 +65,14 @@ def built(
         domain = stated_domain(spec) if joint is None else joint
         mechanism = made(domain)
         if mechanism.shows_nonresponse:
-            raise _nonresponse_shown(f"{where}.sensitive", domain)
+            # A report could show that a person gave no answer, which is promised to be protected.
+            lists = "list all combinations with" if domain.attributes else "list"
+            rule = (
+                f'must {lists} {NO_ANSWER!r}, because missing = "answer" makes "no answer" a value '
+                "to protect"
+            )
+            remedy = "Otherwise a report would show who gave no answer"
+            raise broken(("sensitive",), rule, None, remedy, f"{where}.sensitive")
         several = spec.get("reports", 1)
         return Repeated(mechanism, several) if several > 1 else mechanism
     except StudyProblems:
@@ -96,18 +103,6 @@ def permanent(where: str, mechanism: Mechanism, repeat: Mapping[str, Any]) -> Pe
     raise StudyProblems([problem])
 
 
-def _nonresponse_shown(where: str, domain: Domain) -> StudyProblems:
-    """The error of a table whose nonresponse, a value of its own, is not sensitive."""
-    # A report could then show that a person gave no answer, which is promised to be protected.
-    rule = (
-        f'must list {NO_ANSWER!r}, because missing = "answer" makes "no answer" a value to protect'
-    )
-    remedy = "Otherwise a report would show who gave no answer"
-    if domain.attributes:
-        rule = rule.replace("list", "list all combinations with")
-    return broken(("sensitive",), rule, None, remedy, where)
-
-
 def _of_design(where: str, spec: Mapping[str, Any]) -> PaperDesign:
     """The design for paper of a question."""
     rule = (
@@ -115,12 +110,8 @@ def _of_design(where: str, spec: Mapping[str, Any]) -> PaperDesign:
         "themselves"
     )
     others = ("mechanism", "epsilon", "reports", "keys", "tags", "items", "each", "split")
-    problems = [
-        Problem((key,), message(f"{where}.{key}", rule, None, f'Leave out the key "{key}"'))
-        for key in (*others, *ATTRIBUTE.options(spec))
-        if key in spec
-    ]
-    if problems := problems or domain_problems(where, spec):
+    rules = dict.fromkeys((*others, *ATTRIBUTE.options(spec)), rule)
+    if problems := _left_out(where, spec, rules) or domain_problems(where, spec):
         raise StudyProblems(problems)
     try:
         return from_text(spec["design"], stated_domain(spec))
@@ -192,25 +183,18 @@ def _item_problems(
     where: str, spec: Mapping[str, Any], options: Mapping[str, Any], ticked: bool
 ) -> list[Problem]:
     """What does not go with items that people tick, and what goes with them alone."""
-    if not ticked:
-        return [
-            Problem(
-                (key,),
-                message(
-                    f"{where}.{key}",
-                    'can be used only with the key "items"',
-                    None,
-                    f'Leave out the key "{key}"',
-                ),
-            )
-            for key in ("each", "split")
-            if key in spec
-        ]
-    rule = 'cannot be used with the key "items": each item is answered with no or yes'
-    keys = ("mechanism", "reports", "keys", "tags", "missing", "empty", *options)
+    rule, keys = 'can be used only with the key "items"', ["each", "split"]
+    if ticked:
+        rule = 'cannot be used with the key "items": each item is answered with no or yes'
+        keys = ["mechanism", "reports", "keys", "tags", "missing", "empty", *options]
+    return _left_out(where, spec, dict.fromkeys(keys, rule))
+
+
+def _left_out(where: str, spec: Mapping[str, Any], rules: Mapping[str, str]) -> list[Problem]:
+    """The problems of keys that must be left out, each by its rule."""
     return [
         Problem((key,), message(f"{where}.{key}", rule, None, f'Leave out the key "{key}"'))
-        for key in keys
+        for key, rule in rules.items()
         if key in spec
     ]
 
@@ -358,11 +342,8 @@ def together(specs: Mapping[str, Mapping[str, Any]], names: list[str], path: Pat
         with log.within():
             listed, where = (*path, "attributes", i), f"{in_words(path)}.attributes"
             if name not in specs:
-                rule, near = (
-                    f"must name attributes of the study: {', '.join(specs)}",
-                    meant(name, specs),
-                )
-                raise broken(listed, rule, show(name), near, where)
+                rule = f"must name attributes of the study: {', '.join(specs)}"
+                raise broken(listed, rule, show(name), meant(name, specs), where)
             if name in names[:i]:
                 raise broken(listed, f"names {name!r} twice", None, None, where)
             spec, table = specs[name], ("attributes", name)
@@ -402,14 +383,14 @@ def drawn(
     """The mechanism of a study with the table [ask], for one row of answers."""
     if len(specs) < _LEAST_TO_DRAW:
         rule = "needs two or more questions (attributes) to draw from"
-        raise broken(("ask",), rule, None, "Leave the table [ask] out", "ask")
+        raise broken(("ask",), rule, None, "Leave the table [ask] out")
     log = ProblemLog()
     alone = ask.get("each") == "one"
     if ask.get("hide") and not alone:
         rule = (
             'can be used only with each = "one", where one answer is true and the others are fakes'
         )
-        raise broken(("ask", "hide"), rule, None, 'Leave out the key "hide"', "ask.hide")
+        raise broken(("ask", "hide"), rule, None, 'Leave out the key "hide"')
     whole = ask.get("epsilon")
     if whole is not None or not alone:
         with log.within("ask"):
@@ -473,11 +454,7 @@ def _drawn_problems(where: str, spec: Mapping[str, Any], alone: bool) -> list[Pr
         )
         options = ("mechanism", "epsilon", "tags", *ATTRIBUTE.options(spec))
         rules |= dict.fromkeys(options, rule)
-    problems = [
-        Problem((key,), message(f"{where}.{key}", rule, None, f'Leave out the key "{key}"'))
-        for key, rule in rules.items()
-        if key in spec
-    ]
+    problems = _left_out(where, spec, rules)
     if spec.get("missing") == "drop":
         rule = "cannot be 'drop' with [ask], because each person is asked only some questions"
         remedy = 'Write missing = "answer", which makes "no answer" a value of its own'

@@ -341,12 +341,8 @@ def study_data(text: str, name: str) -> dict[str, Any]:
         raise StudyError(problem)
     study = data.get("study", data) if isinstance(data, dict) else None
     if isinstance(data, dict) and data.get("format") == "warner-tally":
-        raise StudyError(
-            name,
-            "is a tally, which holds counts of reports, and not a study file",
-            None,
-            "Give the study file first",
-        )
+        rule = "is a tally, which holds counts of reports, and not a study file"
+        raise StudyError(name, rule, None, "Give the study file first")
     # A misspelt [attribute.NAME], and [NAME] alone, are left to the schema, which names the key.
     if not isinstance(study, dict) or (
         nearest("attributes", study) is None
@@ -366,14 +362,11 @@ def question_at(key: str, table: Any) -> str | None:
     if not isinstance(table, Mapping):
         return None
     tables = {key: table, **table}
-    return next((str(n) for n, of in tables.items() if _OF_QUESTIONS & _keys_of(of)), None)
+    tables = {name: of for name, of in tables.items() if isinstance(of, Mapping)}
+    return next((str(n) for n, of in tables.items() if _OF_QUESTIONS & {*of}), None)
 
 
 _OF_QUESTIONS = {"mechanism", "epsilon", "values"}
-
-
-def _keys_of(table: Any) -> set[str]:
-    return set(table) if isinstance(table, Mapping) else set()
 
 
 def _place(error: Exception) -> str:

@@ -156,7 +156,7 @@ def survey_design(named: Mapping[str, str]) -> SurveyDesign | None:
     """How people were drawn, as the table [design] says it."""
     if len(set(named.values())) < len(named):
         rule = "must name another public column for each of weights, cluster and strata"
-        raise broken(("design",), rule, ", ".join(named.values()), None, "design")
+        raise broken(("design",), rule, ", ".join(named.values()))
     return SurveyDesign.of(*(named.get(role) for role in ROLES))
 
 
@@ -217,9 +217,8 @@ def check_groups(groups: list[dict[str, Any]], names: list[str], column: str) ->
                         rule = (
                             "must be the same for all groups, because they are estimated together"
                         )
-                        raise broken(
-                            (key,), rule, None, "Delete this line of the group", f"{where}.{key}"
-                        )
+                        remedy = "Delete this line of the group"
+                        raise broken((key,), rule, None, remedy, f"{where}.{key}")
     log.refuse()
 
 

@@ -7,7 +7,7 @@ import operator
 import re
 import types
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import GenericAlias
 from typing import Any, Literal, Union, get_args, get_origin
@@ -408,10 +408,8 @@ JOINT = Table(
         "attributes": Key(
             list[str], "attributes that are randomised as one value", is_needed=True, entries=2
         ),
-        "mechanism": Key(str, "one of {mechanisms}", is_needed=True),
-        "epsilon": Key(
-            float, "the privacy budget; a smaller epsilon protects more", is_needed=True
-        ),
+        "mechanism": replace(_MECHANISM, is_needed=True),
+        "epsilon": replace(_EPSILON, is_needed=True),
         "reports": _REPORTS,
     },
     "a table [[joint]]",
@@ -433,8 +431,7 @@ ASK = Table(
             entries=2,
         ),
         "epsilon": Key(
-            float,
-            "the epsilon that a person spends in all on the questions that they are asked",
+            float, "the epsilon that a person spends in all on the questions that they are asked"
         ),
         "hide": Key(
             bool,
@@ -479,9 +476,7 @@ REPEAT = Table(
     "the table [repeat]",
 )
 CHANGE = Table(
-    "ChangeSpec",
-    {"mechanism": _MECHANISM, "epsilon": _EPSILON, "reports": _REPORTS},
-    is_open=True,
+    "ChangeSpec", {"mechanism": _MECHANISM, "epsilon": _EPSILON, "reports": _REPORTS}, is_open=True
 )
 GROUP = Table(
     "GroupSpec",
@@ -531,9 +526,7 @@ TOKENS = Table(
     "TokensSpec",
     {
         "issuer": Key(
-            str,
-            "the address at which devices reach warner collect issue",
-            is_needed=True,
+            str, "the address at which devices reach warner collect issue", is_needed=True
         ),
         "keys": Key(
             list[str],

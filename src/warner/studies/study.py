@@ -153,12 +153,11 @@ class Study(Hinting):
             check_design(self.design, self.public)
         log.refuse()
         if self._repeat is not None and self.budget is not None:
-            asked_of = max(self.permanent, key=_spent_on_values)
-            spent = _spent_on_values(asked_of)
-            if spent > self.budget:
+            of_values, asked_of = self._spent_on_values
+            if of_values > self.budget:
                 rule = (
                     "is exceeded: people whose answers all change in the same rounds, and change "
-                    f"back, can spend {spent:.6g} in all rounds together"
+                    f"back, can spend {of_values:.6g} in all rounds together"
                 )
                 remedy = _of_fewer_rounds([*asked_of.values()], self.budget)
                 raise broken(("budget",), rule, repr(self.budget), remedy)
@@ -370,6 +369,12 @@ class Study(Hinting):
         return [asked_of] if asked_of else []
 
     @property
+    def _spent_on_values(self) -> tuple[float, dict[str, Permanent]]:
+        """The most that a person spends whose answers all change, and of which questions."""
+        spent = [add_up(m.of_values().epsilon for m in of.values()) for of in self.permanent]
+        return max(zip(spent, self.permanent, strict=True), key=lambda pair: pair[0])
+
+    @property
     def draw_digest(self) -> str:
         """What names the draw of a person's questions: who has drawn under it keeps the draw.
 
@@ -417,16 +422,12 @@ class Study(Hinting):
         where the answers stay, and ``epsilon_of_values`` of however many, where they change as
         often as the study allows. Without ``[repeat]`` there is one round.
         """
-        if self._repeat is None:
-            of_values = self.epsilon
-        else:
-            of_values = max(_spent_on_values(asked_of) for asked_of in self.permanent)
         return {
             "epsilon": self.epsilon,
             "delta": self.delta,
             "rounds": self.rounds,
             "epsilon_of_rounds": self.epsilon_of_rounds,
-            "epsilon_of_values": of_values,
+            "epsilon_of_values": self.epsilon if self.rounds == 1 else self._spent_on_values[0],
         }
 
     @property
@@ -544,11 +545,7 @@ class Study(Hinting):
         return type(self), (self._data,)
 
     def tally(
-        self,
-        reports: Any,
-        by: Any = None,
-        *,
-        columns: Mapping[str, ColumnNames] | None = None,
+        self, reports: Any, by: Any = None, *, columns: Mapping[str, ColumnNames] | None = None
     ) -> dict[str, Tally]:
         """Count the reports of all attributes.
 
@@ -636,11 +633,8 @@ class Study(Hinting):
         if isinstance(by, Mapping):
             return {n: PublicColumn(domains[n], values) for n, values in by.items()}
         if not is_frame:
-            rule, remedy = (
-                ("must be a dict {name: values}"),
-                "Names of columns are for a data frame only",
-            )
-            raise ArgumentTypeError("by", rule, kind(by), remedy)
+            remedy = "Names of columns are for a data frame only"
+            raise ArgumentTypeError("by", "must be a dict {name: values}", kind(by), remedy)
         return domains
 
     def _refuse_others(self, reports: Any, is_frame: bool, given: Mapping[str, Any]) -> None:
@@ -666,10 +660,9 @@ class Study(Hinting):
             group: {a: m.header for a, m in study.mechanisms.items()}
             for group, study in self.by_group.items()
         }
-        headers_of_study: dict[str, Any] = (
-            {"group_column": self.group_column, "groups": headers} if self.groups else headers[None]
-        )
-        return digest_of(headers_of_study, self.public, self.rows_per_person, self.round)
+        of_groups = {"group_column": self.group_column, "groups": headers}
+        stated = of_groups if self.groups else headers[None]
+        return digest_of(stated, self.public, self.rows_per_person, self.round)
 
     @property
     def layout(self) -> str:
@@ -820,12 +813,9 @@ def _check_names(names: list[str], log: ProblemLog) -> None:
                 raise broken((), rule, f"{other} and {name}", "Rename one of them", "attributes")
             taken.add(name.casefold())
             if not name or "." in name:
-                rule, where = (
-                    ("names must not be empty, and must not contain a point"),
-                    f"attributes.{name}",
-                )
+                rule = "names must not be empty, and must not contain a point"
                 remedy = f"Rename it, for example to {name.replace('.', '_')!r}" if name else None
-                raise broken((), rule, None, remedy, where)
+                raise broken((), rule, None, remedy, f"attributes.{name}")
             if (strange := unreadable(name)) is not None:
                 rule, remedy = f"names must not contain {strange}", "Remove that character"
                 raise broken((), rule, show(name), remedy, "attributes")
@@ -840,11 +830,11 @@ def _check_ask(data: Mapping[str, Any]) -> None:
             remedy = (
                 'Delete epsilon in [ask]. To limit the sum of all epsilons, use the key "budget"'
             )
-            raise broken(("ask", "epsilon"), rule, None, remedy, "ask.epsilon")
+            raise broken(("ask", "epsilon"), rule, None, remedy)
         return
     for key, remedy in _NOT_WITH_ASK.items():
         if key in data:
-            raise broken((key,), "cannot be used with [ask]", None, remedy, key)
+            raise broken((key,), "cannot be used with [ask]", None, remedy)
     for table in ("attributes", "public"):
         for name in data.get(table, {}):
             if name.casefold() == QUESTIONS:
@@ -852,17 +842,12 @@ def _check_ask(data: Mapping[str, Any]) -> None:
                     "cannot be a name in a study with [ask], where it stands for all reports "
                     "together"
                 )
-                raise broken((table, name), rule, None, "Choose another name", f"{table}.{name}")
+                raise broken((table, name), rule, None, "Choose another name")
 
 
 def _divided(budget: float, count: int) -> str:
     """A budget divided by a number, rounded down."""
     return f"{math.floor(1e4 * budget / count) / 1e4:g}"
-
-
-def _spent_on_values(asked_of: Mapping[str, Permanent]) -> float:
-    """What a person spends who is asked these questions, and whose answers all change."""
-    return add_up(mechanism.of_values().epsilon for mechanism in asked_of.values())
 
 
 def _of_fewer_rounds(permanents: Sequence[Permanent], budget: float) -> str:
@@ -888,19 +873,16 @@ def _check_repeat(data: Mapping[str, Any]) -> None:
     """Refuse what does not go with the table [repeat]."""
     stated = data["repeat"]
     if stated.get("round", 1) > stated["rounds"]:
-        rule, got = (
-            f"must be from 1 to {stated['rounds']}, the number of rounds",
-            str(stated["round"]),
-        )
-        raise broken(("repeat", "round"), rule, got, None, "repeat.round")
+        rule = f"must be from 1 to {stated['rounds']}, the number of rounds"
+        raise broken(("repeat", "round"), rule, str(stated["round"]))
     ask = data.get("ask", {"each": "all"})
     if is_drawn(ask) and (ask.get("each") != "one" or ask.get("hide")):
         rule = "can be used with [repeat] only if each device draws one question for all rounds"
-        raise broken(("ask",), rule, None, 'In [ask], write each = "one", without hide', "ask")
+        raise broken(("ask",), rule, None, 'In [ask], write each = "one", without hide')
     if data.get("rows_per_person", 1) > 1:
         rule = "cannot be used with [repeat], which already covers several rows of a person"
         remedy = "Leave rows_per_person or [repeat] out"
-        raise broken(("rows_per_person",), rule, None, remedy, "rows_per_person")
+        raise broken(("rows_per_person",), rule, None, remedy)
     for name, table in data["attributes"].items():
         for key in ("reports", "items", "keys", "tags"):
             if key in table:
@@ -908,10 +890,7 @@ def _check_repeat(data: Mapping[str, Any]) -> None:
                     "cannot be used with [repeat], where each person sends one report of one "
                     "value in each round"
                 )
-                path = ("attributes", name, key)
-                raise broken(
-                    path, rule, None, f'Leave out the key "{key}"', f"attributes.{name}.{key}"
-                )
+                raise broken(("attributes", name, key), rule, None, f'Leave out the key "{key}"')
 
 
 _NOT_WITH_ASK = {

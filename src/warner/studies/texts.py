@@ -265,9 +265,8 @@ def _check_only_if(
     if not isinstance(stated, Mapping):
         return
     if len(stated) != 1:
-        log.add(
-            key, "must name one question", None, 'Write for example only_if = {smokes = ["yes"]}'
-        )
+        remedy = 'Write for example only_if = {smokes = ["yes"]}'
+        log.add(key, "must name one question", None, remedy)
         return
     if question.get("missing") != "answer":
         rule = (
@@ -276,9 +275,7 @@ def _check_only_if(
         )
         log.add(key, rule, None, "Add this line to the question")
     if data.get("ask") is not None:
-        log.add(
-            key, "cannot be used with [ask], where each person is asked only some questions", None
-        )
+        log.add(key, "cannot be used with [ask], where each person is asked only some questions")
     ((name, labels),) = stated.items()
     attributes = dict(_tables(data.get("attributes")))
     names = list(attributes)
@@ -337,9 +334,8 @@ def _check_languages(languages: list[str], log: ProblemLog) -> None:
                 remedy = 'Write for example languages = ["en", "de", "pt-BR"]'
                 raise broken(("languages", i), rule, show(tag), remedy, "languages")
             if tag.casefold() in {other.casefold() for other in languages[:i]}:
-                raise broken(
-                    ("languages", i), "must not list a language twice", show(tag), None, "languages"
-                )
+                rule = "must not list a language twice"
+                raise broken(("languages", i), rule, show(tag), None, "languages")
 
 
 def _check_text(text: Any, path: Path, languages: tuple[str, ...], log: ProblemLog) -> None:
@@ -442,8 +438,6 @@ def _check_each(texts: Sequence[str], path: Path, log: ProblemLog) -> None:
 # -----------------------------------------------------------------------------------------------
 # How the answers of a study are collected from people: the table ``[collect]``.
 
-ACCESS = ("open", "invited", "tokens")
-KEEP_IDS = ("closed", "always")
 PEOPLE = 1000  # planned, where the study does not say
 _FEWEST_IN_A_STEP = 50
 _STEPS = 100  # a step is 1 % of the planned people, where that is more
@@ -572,10 +566,8 @@ def _token_problems(table: Mapping[str, Any]) -> list[Problem]:
     tokens, access = table.get("tokens"), table.get("access")
     # Without the table the study can be read, so that warner collect keys can print it.
     if access != "tokens" and tokens is not None:
-        rule, remedy = (
-            'can be used only with access = "tokens" in [collect]',
-            "Add that line, or delete this table",
-        )
+        rule = 'can be used only with access = "tokens" in [collect]'
+        remedy = "Add that line, or delete this table"
         log.add(("collect", "tokens"), rule, None, remedy)
     if not isinstance(tokens, Mapping):
         return log.problems
@@ -586,11 +578,11 @@ def _token_problems(table: Mapping[str, Any]) -> list[Problem]:
         log.add(("collect", "tokens", "issuer"), rule, show(issuer), remedy)
     for i, key in enumerate(keys if isinstance(keys, list) else []):
         if isinstance(key, str) and not _KEY.fullmatch(key):
-            rule, remedy = (
-                "must be a public key",
+            remedy, where = (
                 "To print the keys, run: warner collect keys STUDY",
+                "collect.tokens.keys",
             )
-            log.add(("collect", "tokens", "keys", i), rule, None, remedy, "collect.tokens.keys")
+            log.add((*where.split("."), i), "must be a public key", None, remedy, where)
     return log.problems
 
 
@@ -621,9 +613,7 @@ def _checked_time(key: str, value: Any, log: ProblemLog) -> datetime | None:
     """The time that the file states; None where it states none, or none that can be used."""
     if value is None:
         return None
-    stated_time = None
-    if isinstance(value, str | datetime):
-        stated_time = _datetime_of(value)
+    stated_time = _datetime_of(value) if isinstance(value, str | datetime) else None
     if stated_time is not None and stated_time.utcoffset() is not None:
         return stated_time
     rule = "must be a date, a time and a time zone"

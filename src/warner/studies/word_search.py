@@ -91,14 +91,12 @@ def find(words: Words, epsilon: float, k: int = 20, level: float = 0.95) -> Word
     ['coffee', 'tea', 'milk']
     """
     if not isinstance(words, Words):
-        raise ArgumentTypeError(
-            "words", "must be a Words object", kind(words), "For example Words('a-z', 8)"
-        )
+        remedy = "For example Words('a-z', 8)"
+        raise ArgumentTypeError("words", "must be a Words object", kind(words), remedy)
     if words.left or (words.start, words.stop) != (0, words.longest):
         rule = "must be about whole words, not about parts of words"
-        raise ArgumentError(
-            "words", rule, repr(words), f"Write Words({words.alphabet!r}, {words.longest})"
-        )
+        remedy = f"Write Words({words.alphabet!r}, {words.longest})"
+        raise ArgumentError("words", rule, repr(words), remedy)
     search = WordSearch(
         words.alphabet,
         words.longest,
@@ -279,9 +277,8 @@ class WordSearch(Tabular):
         domain = self._domain
         if canonical(tally.header) != canonical(self.mechanism.header):
             rule = f"must be of step {len(self.lists) + 1} of this search"
-            raise MismatchError(
-                "tally", rule, None, "Count the reports that were made with the study of this step"
-            )
+            remedy = "Count the reports that were made with the study of this step"
+            raise MismatchError("tally", rule, None, remedy)
         data = likelihood_data(tally)
         tested(tally, data)
         law = data.channel.support_law()
@@ -293,11 +290,8 @@ class WordSearch(Tabular):
             supports - least
         ]
         weights = self._weights_of(domain)
-        done = replace(
-            self,
-            people=(*self.people, data.n),
-            simulated=self.simulated or tally.simulated,
-        )
+        simulated = self.simulated or tally.simulated
+        done = replace(self, people=(*self.people, data.n), simulated=simulated)
         start, _, stop = self._plan[len(self.lists)]
         if len(self.lists) + 1 < self.steps:
             order = _first(p / weights, _KEPT)
@@ -424,12 +418,8 @@ class WordSearch(Tabular):
             return cls.from_json(json.loads(Path(path).read_text(encoding="utf-8")))
         except (OSError, ValueError, ArgumentError):
             pass
-        raise FileError(
-            os.fspath(path),
-            "holds no search for words",
-            None,
-            "Give a file that WordSearch.save has written",
-        )
+        remedy = "Give a file that WordSearch.save has written"
+        raise FileError(os.fspath(path), "holds no search for words", None, remedy)
 
 
 def _mechanism(domain: Words, epsilon: float) -> ProjectiveGeometryResponse:
