@@ -149,7 +149,6 @@ class Study(Hinting):
         with log.within():
             taken = [*stated["attributes"], *self._tables, *self.answer_columns]
             self.public = public_columns(stated.get("public", {}), taken)
-        with log.within():
             check_design(self.design, self.public)
         log.refuse()
         if self._repeat is not None and self.budget is not None:
@@ -937,13 +936,14 @@ def _table_problems(
     sound = {key: value for key, value in table.items() if key not in bad}
     spec = ATTRIBUTE.checked(sound, (), ProblemLog())
     has_domain = sum(key in spec for key in BY_KEY) == 1
-    if _is_together(name, data.get("joint")):
+    is_design = "design" in table  # which needs neither a mechanism nor an epsilon
+    if _is_together(name, data.get("joint")) or (is_design and bad):
         return domain_problems(where, spec) if has_domain else []
     # A group may state what the common table leaves out, and so may [ask], misspelt or not.
     leaves_out = any(nearest(key, map(str, data)) for key in ("groups", "ask"))
     ignored = bad | ({"mechanism", "epsilon"} - set(table) if leaves_out else set())
-    problems = table_problems(where, spec, ignored, has_domain)
-    if problems or ignored:
+    problems = [] if is_design else table_problems(where, spec, ignored, has_domain)
+    if problems or (ignored and not is_design):
         return problems
     try:
         built(where, spec)

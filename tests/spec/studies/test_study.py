@@ -15,7 +15,7 @@ from warner import Integers, Study, UtilityOptimizedRR
 from warner.app.cli import main
 from warner.collector.refusals import Refused
 from warner.collector.submissions import SubmissionFormat
-from warner.errors import ArgumentError, ArgumentTypeError, ReportError
+from warner.errors import ArgumentError, ArgumentTypeError, ReportError, StudyError
 from warner.io import write_reports
 from warner.mechanisms import PersonalizedULDP
 from warner.privacy import OSLDP
@@ -130,6 +130,25 @@ def test_a_broken_study_is_told_by_line_and_column() -> None:
     ):
         with pytest.raises(warner.errors.StudyError, match=f"is not valid TOML or JSON, {place}"):
             Study.parse(text)
+
+
+@pytest.mark.parametrize(
+    "line", ['valuez = ["a", "b"]', 'values = ["a", "a"]', "integers = [3]", 'dates = "wek"']
+)
+def test_one_mistake_in_a_public_column_is_one_error(line: str) -> None:
+    """Rejects: a question on paper said to lack a mechanism, and a column said to be undeclared."""
+    text = f"""
+    [public.ward]
+    {line}
+    [design]
+    cluster = "ward"
+    [attributes.smokes]
+    values = ["no", "yes"]
+    design = "crosswise:1/4"
+    """
+    with pytest.raises(StudyError) as error:
+        Study.parse(text)
+    assert "public.ward" in str(error.value) and "problems" not in str(error.value)
 
 
 def test_bytes_that_are_no_text_hang_on_no_error(tmp_path: Path) -> None:
