@@ -248,6 +248,16 @@ confint.warner <- function(object, parm, level, ...) {
   if (missing(parm)) bounds else bounds[parm, , drop = FALSE]
 }
 
+# Of the coefficients alone, which come first in the frame; standard deviations have none.
+vcov.warner <- function(object, ...) {
+  covariance <- object$json$covariance
+  if (is.null(covariance)) stop("warner: only a regression has a covariance matrix", call. = FALSE)
+  matrix <- do.call(rbind, lapply(covariance$matrix, unlist))
+  names <- sub("(^|:)Intercept$", "\\1(Intercept)", unlist(covariance$names))
+  dimnames(matrix) <- list(names, names)
+  matrix
+}
+
 logLik.warner <- function(object, ...) {
   value <- object$json$log_likelihood
   if (is.null(value)) {

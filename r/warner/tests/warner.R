@@ -77,6 +77,9 @@ stopifnot(identical(frame$term[c(1, 3)], rep("(Intercept)", 2)))
 near(frame[c("estimate", "std.error", "conf.low", "conf.high", "p.value")],
      written[c("estimate", "error", "low", "high", "p")])
 near(AIC(fit), 2 * 4 - 2 * fit$json$log_likelihood)
+near(sqrt(diag(vcov(fit))), frame$std.error)
+stopifnot(identical(rownames(vcov(fit)), names(coef(fit))))
+refused("only a regression has a covariance matrix", vcov(shares))
 stopifnot(identical(fit$json, suppressMessages(warner_regress("reports.parquet", "smokes ~ ward"))$json))
 
 # What people said on paper, from a data frame. Numbers of a model that R fits itself: with a design

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from warner._core.checks import choice
 from warner._core.errors import ArgumentError
 from warner._core.extras import scipy
 from warner._core.survey_design import DrawnSample
-from warner._core.table import UNITS, Column, Table, Tabular
+from warner._core.table import UNITS, Column, Table, Tabular, as_text
 from warner.channels import FloatArray
 from warner.designs.latent_classes import ClassShares
 from warner.regression.covariates import INTERCEPT, Design
@@ -90,7 +91,7 @@ class Parameter:
     Attributes:
         name: what it is.
         estimate: a share, or a standard deviation.
-        error: its standard error.
+        error: its standard error; NaN, as the ends of its interval, where none holds.
         is_share: whether it lies between 0 and 1.
         p: the probability of reports as far from "it is 0", if it is 0; None where that is no
             question.
@@ -124,6 +125,8 @@ class Parameter:
                 return max(0.0, value - reach), min(1.0, value + reach)
             odds, step = value / (1 - value), math.exp(min(reach / (value * (1 - value)), 700.0))
             return odds / (odds + step), odds / (odds + 1 / step)
+        if math.isnan(reach):
+            return reach, reach
         if value < _FAR_FROM_ZERO * self.error:
             return max(0.0, value - reach), value + reach
         factor = math.exp(reach / value)
@@ -133,7 +136,9 @@ class Parameter:
         """The entries of a table."""
         low, high = self.interval(level)
         numbers = {"estimate": self.estimate, "error": self.error, "z": None, "p": self.p}
-        return {"value": None, "covariate": self.name, **numbers, "low": low, "high": high}
+        numbers |= {"low": low, "high": high}
+        known = {key: None if number != number else number for key, number in numbers.items()}
+        return {"value": None, "covariate": self.name, **known}
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,17 +270,19 @@ class Coefficients(Tabular):
             logs = np.concatenate([self.coefficients[..., None], self.interval(level)], axis=-1)
             return np.asarray(np.exp(logs))
 
-    def wald(self, names: str | Iterable[str]) -> WaldTest:
-        """Test whether the coefficients of some columns are 0 in all equations.
+    def wald(self, names: str | Iterable[str], outcomes: Iterable[Any] | None = None) -> WaldTest:
+        """Test whether the coefficients of some columns are 0.
 
             b' V^-1 b, chi-square with as many degrees of freedom as coefficients
 
         Args:
             names: a name, or several. A covariate of text stands for all of its columns, and so
                 does a product of covariates such as ``"ward:age"``.
+            outcomes: the equations, by their entries of :attr:`outcomes`. None for all of them, and
+                for that of the sensitive item alone in a list experiment.
 
         Raises:
-            ArgumentError: no such column.
+            ArgumentError: no such column, or no such equation.
         """
         listed = [names] if isinstance(names, str) else list(names)
         columns = [
@@ -285,8 +292,9 @@ class Coefficients(Tabular):
             got = ", ".join(repr(name) for name in listed)
             raise ArgumentError("names", f"must be among {', '.join(self.names)}", got)
 
-        width = len(self.names)
-        places = [e * width + i for e in range(len(self.coefficients)) for i in columns]
+        width, equations = len(self.names), self._tested if outcomes is None else outcomes
+        of = [self.outcomes.index(choice("outcomes", each, self.outcomes)) for each in equations]
+        places = [e * width + i for e in of for i in columns]
         b = self.coefficients.ravel()[places]
         inverse = np.linalg.pinv(self.covariance[np.ix_(places, places)], hermitian=True)
         statistic = float(b @ inverse @ b)
@@ -423,6 +431,9 @@ class Coefficients(Tabular):
     def to_json(self, level: float = 0.95) -> dict[str, Any]:
         """The regression as JSON data.
 
+        ``"covariance"`` has the matrix of the estimates, and the names of its rows: columns, behind
+        the value of the equation where there are several.
+
         Args:
             level: coverage of the intervals, in [0.5, 1).
         """
@@ -442,8 +453,22 @@ class Coefficients(Tabular):
                 {"covariate": name, **test.to_json()} for name, test in self.joint_tests().items()
             ],
             "model_test": None if of_all is None else of_all.to_json(),
+            **({} if self._tested == self.outcomes else {"tested": list(self._tested)}),
             "coefficients": self.rows(level),
+            "covariance": {
+                "names": [
+                    name if len(self.outcomes) == 1 else f"{as_text(outcome)}:{name}"
+                    for outcome in self.outcomes
+                    for name in self.names
+                ],
+                "matrix": self.covariance.tolist(),
+            },
         }
+
+    @property
+    def _tested(self) -> tuple[Any, ...]:
+        """The equations whose coefficients are tested together."""
+        return self.outcomes
 
     @property
     def _likelihood(self) -> float | None:
@@ -557,9 +582,14 @@ class Coefficients(Tabular):
         for name, test in self.joint_tests().items():
             factors = name.split(":")
             product = f"the product of {' and '.join(factors)}" if factors[1:] else name
-            yield f"{product} makes no difference", test
+            yield f"{product} makes no difference{self._to_what}", test
         if (of_all := self.model_test()) is not None:
-            yield "no covariate makes a difference", of_all
+            yield f"no covariate makes a difference{self._to_what}", of_all
+
+    @property
+    def _to_what(self) -> str:
+        """To which of the equations covariates make a difference, in words; "" for all."""
+        return "" if self._tested == self.outcomes else f" to the {' and the '.join(self._tested)}"
 
     def _sentences(self, level: float) -> list[str]:
         """What :meth:`table` says below its rows."""

@@ -72,6 +72,10 @@ class ListRegression(Coefficients):
         return ends if self.model == "linear" else np.asarray(1 / (1 + np.exp(-ends)))
 
     @property
+    def _tested(self) -> tuple[Any, ...]:
+        return self.outcomes[:1]  # nobody asks whether control items depend on a covariate
+
+    @property
     def _method(self) -> str:
         by_squares = "Method: least squares in each of the two groups of people."
         return by_squares if self.model == "linear" else super()._method

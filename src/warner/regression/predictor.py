@@ -210,6 +210,7 @@ def hidden_predictor_of(
     if people.random is not None:
         whole[-1, -1] = kind.scale
     solution = solved(likelihood, whole, errors, drawn)
+    used = "linearised" if drawn is not None else errors or "observed"
     others = []
     if kind.family == "normal":
         deviation = float(np.exp(solution.theta[end])) * kind.scale
@@ -218,14 +219,14 @@ def hidden_predictor_of(
         name = "sd(residual)"
         others.append(Parameter(name, deviation, error, False, degrees=degrees))
     if isinstance(likelihood, RandomIntercepts):
-        others.append(deviation_of(people, solution, likelihood, drawn))
+        others.append(deviation_of(people, solution, likelihood, used))
     constant = sum(
         float(np.average(q.answers.logs[q.answers.report], weights=weights)) for q in questions
     )
     common: dict[str, Any] = {
         "survey": drawn,
         "n": n,
-        "errors": "linearised" if drawn is not None else errors or "observed",
+        "errors": used,
         "simulated": people.simulated,
         "log_likelihood": solution.best.point.value + n * (constant - np.log(kind.scale)),
         "steps": solution.best.steps,

@@ -39,6 +39,7 @@ _SHARES_OF_SUMS = {
     "cauchit": "1/2 + arctan(sum) / pi",
 }
 _NODES = 40  # of a mean over random intercepts
+_AT_THE_EDGE = 1e-3  # standard errors from 0, within which a deviation ends only at 0 itself
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,25 +291,33 @@ def with_intercepts(
 
 
 def deviation_of(
-    people: People, solution: Solution, likelihood: RandomIntercepts, drawn: DrawnSample | None
+    people: People, solution: Solution, likelihood: RandomIntercepts, errors: str
 ) -> Parameter:
     """How much the groups of random intercepts differ: the last coefficient.
 
     Without a survey design it is tested by the likelihood ratio against no difference, whose law is
-    a chi-square with one degree of freedom, or 0 with the chance 1/2 [Self and Liang 1987].
+    a chi-square with one degree of freedom, or 0 with the chance 1/2 [Self and Liang 1987]. At 0
+    the score of every group is 0, so that a sum of their squares says nothing of the error.
     """
-    p = None
-    if drawn is None:
-        ratio = 2 * (solution.best.point.value - likelihood.alone.point.value)
+    p, meaning, name = None, "", f"sd({people.random})"
+    estimate = abs(float(solution.theta[-1]))
+    error = float(np.sqrt(max(solution.covariance[-1, -1], 0.0)))
+    best = solution.best
+    if abs(best.beta[-1]) < _AT_THE_EDGE * np.sqrt(best.covariance[-1, -1]):
+        estimate = 0.0
+        meaning = (
+            f"{name} is estimated at 0, the edge of what is possible: groups by {people.random} "
+            "differ no more than chance makes them differ"
+        )
+        if errors != "observed":
+            error = math.nan
+            meaning += ", and there neither a standard error nor an interval holds"
+        meaning += "."
+    if errors != "linearised":
+        ratio = 2 * (best.point.value - likelihood.alone.point.value)
         p = math.erfc(math.sqrt(ratio / 2)) / 2 if ratio > 0 else 1.0
-    return Parameter(
-        f"sd({people.random})",
-        abs(float(solution.theta[-1])),
-        float(np.sqrt(max(solution.covariance[-1, -1], 0.0))),
-        is_share=False,
-        p=p,
-        degrees=solution.degrees_at(-1),
-    )
+    degrees = solution.degrees_at(-1)
+    return Parameter(name, estimate, error, False, p=p, degrees=degrees, meaning=meaning)
 
 
 def shares_of(
@@ -348,12 +357,13 @@ def shares_of(
     size = extra * matrix.shape[1]
     whole[:size, :size] = np.kron(np.eye(extra), turn)
     solution = solved(likelihood, whole, errors, drawn)
+    used = "linearised" if drawn is not None else errors or "observed"
     others = [
         share_parameter(n, classes, solution, size + i) for i, n in enumerate(classes.nuisances)
     ]
     intercepts = None
     if isinstance(likelihood, RandomIntercepts):
-        deviation = deviation_of(people, solution, likelihood, drawn)
+        deviation = deviation_of(people, solution, likelihood, used)
         others.append(deviation)
         places = [*range(size), len(whole) - 1]
         sign = np.append(np.ones(size), np.copysign(1.0, solution.theta[-1]))
@@ -368,7 +378,7 @@ def shares_of(
         doubts=answers.doubts,
         on_paper=answers.on_paper,
         n=len(matrix),
-        errors="linearised" if drawn is not None else errors or "observed",
+        errors=used,
         simulated=people.simulated,
         reference=classes.labels[0],
         log_likelihood=solution.best.point.value + len(matrix) * constant,

@@ -15,6 +15,7 @@ from warner import Categorical, Integers, PerAttribute, Product, RandomizedRespo
 from warner.designs import Cheating, Crosswise, ExtendedCrosswise, StochasticLieDetector, Warner
 from warner.errors import ArgumentError, ArgumentTypeError, MismatchError
 from warner.regression.correlation import correlate
+from warner.regression.lists import regress_list
 from warner.results.tables import FOLLOWED
 
 N = 900
@@ -158,6 +159,40 @@ def test_groups_that_do_not_differ_have_no_deviation() -> None:
     (deviation,) = found.others
     assert deviation.interval()[0] == 0.0 and (deviation.p or 0) > 0.05
     assert found.log_likelihood >= alone.log_likelihood - 1e-9
+
+
+@pytest.mark.parametrize("errors", ["observed", "sandwich", "design"])
+def test_a_deviation_at_the_edge_has_no_interval_of_rounding(errors: str) -> None:
+    """Rejects 4e-13 to 2e-12: at 0 the scores of groups are 0, and no square of them is an error."""
+    reports = DESIGN.randomize(["yes"] * 300 + ["no"] * 600, rng=np.random.default_rng(8))
+    groups = np.arange(N) % 9
+    given = {"g": [f"g{i}" for i in groups], "stratum": [f"h{i % 2}" for i in groups]}
+    drawn: Any = {"cluster": "g", "strata": "stratum"} if errors == "design" else {"errors": errors}
+    found = regress(reports, given, "1", random="g", **drawn)
+    (deviation,) = found.others
+    row = found.rows()[-1]
+    assert deviation.estimate == row["estimate"] == 0
+    assert "sd(g) is estimated at 0, the edge of what is" in " ".join(str(found.table()).split())
+    if errors == "observed":  # its curvature is that of the log-likelihood
+        assert row["low"] == 0 and row["high"] > 0.1
+    else:
+        assert row["error"] is row["low"] is row["high"] is None
+    json.loads(json.dumps(found.to_json(), allow_nan=False))
+
+
+def test_json_has_the_covariance_of_the_coefficients() -> None:
+    """Rejects a matrix without the names of its rows, and one that is not that of the errors."""
+    two = regress(SMOKES, PEOPLE, "age + region").to_json()["covariance"]
+    assert two["names"] == ["Intercept", "age", "region[T.west]"]
+    found = regress(SMOKES, PEOPLE, "age + region")
+    assert np.sqrt(np.diag(two["matrix"])) == pytest.approx(found.standard_errors[0])
+    three = Categorical(["a", "b", "c"])
+    reports = RandomizedResponse(three, 3.0).randomize(
+        np.array(["a", "b", "c"])[np.arange(N) % 3], rng=np.random.default_rng(4)
+    )
+    of_three = regress(reports, {"age": AGE}).to_json()["covariance"]
+    assert of_three["names"] == ["b:Intercept", "b:age", "c:Intercept", "c:age"]
+    assert np.shape(of_three["matrix"]) == (4, 4)
 
 
 def test_random_intercepts_in_a_survey() -> None:
@@ -490,6 +525,27 @@ def test_a_product_is_tested_without_its_factors() -> None:
         assert words in " ".join(str(found.table()).split())
     for slopes in ("ward + ward:age", "0 + ward", "0 + ward:region"):
         assert not regress(SMOKES, wards, slopes).joint_tests()
+
+
+def test_tests_of_a_list_experiment_are_about_the_sensitive_item() -> None:
+    """Rejects the test that ward makes no difference, of the control items among others."""
+    rng, treated = np.random.default_rng(6), np.arange(N) % 2
+    ward = np.array(["n", "s", "w"])[rng.integers(0, 3, N)]
+    # The control items depend on the ward, and the sensitive item does not.
+    controls = rng.binomial(3, np.where(ward == "n", 0.2, 0.6))
+    count = controls + treated * (rng.random(N) < 0.4)
+    found = regress_list(3, count, treated, {"ward": ward}, model="linear")
+    test = found.joint_tests()["ward"]
+    b, inverse = found.coefficients[0, 1:], np.linalg.inv(found.covariance[1:3, 1:3])
+    assert test.degrees == 2 and test.statistic == pytest.approx(b @ inverse @ b)
+    assert found.wald("ward", found.outcomes).degrees == 4
+    assert found.wald("ward", ["control items"]).statistic > 100
+    refused(ArgumentError, "outcomes: must be one of 'sensitive", found.wald, "ward", ["controls"])
+    assert found.to_json()["tested"] == ["sensitive item"]
+    table = found.table()
+    for words in (" ".join(str(table).split()), " ".join(name for name, _ in table.summary)):
+        assert "Wald test that ward makes no difference to the sensitive item" in words
+        assert "Wald test that no covariate makes a difference to the sensitive item" in words
 
 
 def test_without_an_intercept_no_test_says_that_covariates_make_no_difference() -> None:

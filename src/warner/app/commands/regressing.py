@@ -302,7 +302,7 @@ def _for_article(table: Table, left_out: LeftOut | None) -> Table:
         {**row, **({"covariate": named(row["covariate"])} if "covariate" in row else {})}
         for row in table.rows
     ]
-    errors = [row["error"] for row in rows]
+    errors = [row["error"] for row in rows if row["error"] is not None]
     odds = [(row["odds_low"], row["odds_high"]) for row in rows if row.get("odds_low") is not None]
     columns = [column for column in table.columns if isinstance(column, Column)]
     # The largest error is told in three digits, so that few decimals do not look careless.
