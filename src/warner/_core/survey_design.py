@@ -18,6 +18,7 @@ Source: Binder (1983); Fuller (1975); METHODS 10.10.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -31,6 +32,7 @@ from warner._core.errors import ArgumentError
 ROLES = ("weights", "cluster", "strata")
 _FEWEST_IDS = 10  # people, from which on a run of whole numbers is no chance
 _FAR_WEIGHT = 20  # times the middle weight, from which on a weight may be a code such as 999
+_NINES = re.compile(r"-9+|99+")
 _NO_SPREAD = 1e-9  # of the largest variance, below which a direction has none
 
 
@@ -114,9 +116,11 @@ class SurveyDesign:
                 or a cluster in two strata.
         """
         rows = len(sizes)
-        weights = np.ones(rows)
+        weights, doubt = np.ones(rows), ""
         if self.weights is not None:
             weights = _positive(self.weights, columns[self.weights], sizes, are_people)
+            doubt = _doubt_of_weights(self.weights, weights, sizes)
+            weights = weights / float(weights.max())  # so that sums do not overflow
         stratum, strata = np.zeros(rows, dtype=np.int64), ["the survey"]
         if self.strata is not None:
             strata, stratum = _numbered("strata", self.strata, columns[self.strata], sizes)
@@ -145,7 +149,8 @@ class SurveyDesign:
             raise ArgumentError(where, rule, got, remedy if self.strata else None)
         people = float(sizes.sum())
         weights = weights * (people / float(sizes @ weights))
-        return DrawnSample(self, weights, sizes.astype(np.float64), unit, stratum, of_unit, drawn)
+        sizes = sizes.astype(np.float64)
+        return DrawnSample(self, weights, sizes, unit, stratum, of_unit, drawn, doubt)
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,6 +165,7 @@ class DrawnSample:
         stratum: (m,) the number of the stratum of each row.
         stratum_of_unit: (G,) that of each cluster.
         drawn: (H,) the number of clusters of each stratum; without clusters, of people.
+        doubt: why the largest weight may be no weight, for readers; "" where nothing speaks for it.
     """
 
     design: SurveyDesign
@@ -169,6 +175,7 @@ class DrawnSample:
     stratum: np.ndarray
     stratum_of_unit: np.ndarray
     drawn: np.ndarray
+    doubt: str = ""
 
     @property
     def degrees(self) -> int:
@@ -188,18 +195,11 @@ class DrawnSample:
     @property
     def _about_weights(self) -> str:
         """How few people with equal weights would tell as much; "" where weights are much alike."""
-        people = float(self.sizes.sum())
-        alike = people**2 / float(self.sizes @ self.weights**2)  # Kish's number
+        people, alike = float(self.sizes.sum()), _people_alike(self.weights, self.sizes)
         if 2 * alike >= people:
             return ""
         equal = f"{alike:,.0f} people with equal weights" if alike >= 1.5 else "1 person"
-        said = f"; the weights differ so much that {equal} would tell about as much"
-        order = np.argsort(self.weights)
-        half = np.searchsorted(np.cumsum(self.sizes[order]), people / 2)
-        times = float(self.weights.max() / self.weights[order][half])
-        if times > _FAR_WEIGHT:
-            said += f" (the largest is {times:,.0f} times the middle one: is it really a weight?)"
-        return said
+        return f"; the weights differ so much that {equal} would tell about as much"
 
     def to_json(self) -> dict[str, Any]:
         """The sample as an entry of JSON data."""
@@ -321,7 +321,53 @@ def _positive(name: str, values: Any, sizes: np.ndarray, are_people: bool) -> np
         if set(others) <= {"0", "'0'"}:
             remedy = "Leave out people with weight 0: they stand for nobody"
         raise ArgumentError(f"weights {name!r}", rule, got, remedy)
-    return weights / float(weights.max())  # so that sums do not overflow
+    return weights
+
+
+def _people_alike(weights: np.ndarray, sizes: np.ndarray) -> float:
+    """Kish's number: how many people with equal weights tell as much."""
+    return float(sizes @ weights) ** 2 / float(sizes @ weights**2)
+
+
+def _doubt_of_weights(name: str, weights: np.ndarray, sizes: np.ndarray) -> str:
+    """Why the largest weight may be a code such as 999; "" where nothing speaks for it."""
+    doubt = code_of_missing(f"the weight {name}", weights, sizes)
+    if not doubt and 2 * _people_alike(weights, sizes) < sizes.sum():
+        order = np.argsort(weights)
+        half = np.searchsorted(np.cumsum(sizes[order]), sizes.sum() / 2)
+        times = float(weights.max() / weights[order][half])
+        if times > _FAR_WEIGHT:
+            doubt = f"the largest weight in {name} is {times:,.0f} times the middle one"
+    if not doubt:
+        return ""
+    return (
+        f"{doubt[0].upper()}{doubt[1:]}. If it is no weight, but a code for people whose weight "
+        "is not known, all numbers here are wrong: give these people a weight, or leave them out."
+    )
+
+
+def code_of_missing(name: str, column: np.ndarray, sizes: np.ndarray | None = None) -> str:
+    """That a number may stand for "nothing is known", such as 999 or -9, in words; else "".
+
+    It is written with nines alone, and lies further from all other numbers than these from each
+    other, or below 0 where no other number does.
+
+    Shapes: column (m,) numbers, sizes (m,) of people.
+
+    >>> code_of_missing("age", np.array([18.0, 79.0, 40.0, 999.0]))
+    'age is 999 for 1 of 4 people, far from all other numbers (18 to 79)'
+    """
+    for code in (column.min(), column.max()):
+        is_code = column == code
+        if not _NINES.fullmatch(f"{code:.17g}") or is_code.all():
+            continue
+        low, high = column[~is_code].min(), column[~is_code].max()
+        is_far = max(low - code, code - high) > high - low
+        if is_far or (code < 0 <= low):
+            which = "far from all other numbers" if is_far else "below 0 unlike all others"
+            people = _people(is_code, np.ones(len(column)) if sizes is None else sizes)
+            return f"{name} is {code:g} {people}, {which} ({low:.6g} to {high:.6g})"
+    return ""
 
 
 def are_numbers_of_people(column: np.ndarray) -> bool:

@@ -115,15 +115,7 @@ def show_items(
     title = f"{question}: up to {most} about each item, method {results[0].method}"
     notes = [about_intervals(used, target), about_shrunk(rows)]
     show(Table(columns, rows, [note for note in notes if note], title))
-    for result in results:
-        _show_doubt(result)
-    show("")
-
-
-def _show_doubt(result: Estimate) -> None:
-    """Print why the reports are doubtful, where they are."""
-    if result.doubt:
-        show(f"WARNING: {result.doubt}")
+    show(*dict.fromkeys(f"WARNING: {result.doubt}" for result in results if result.doubt), "")
 
 
 def groups_shown(
@@ -187,9 +179,10 @@ def groups_shown(
     of_groups = [(key, result) for key, result in estimates if isinstance(result, Estimate)]
     if any(result.data.simulated for _, result in of_groups):
         notes.insert(0, "The reports are simulated.")
+    doubted: dict[str, list[str]] = {}  # weights are in doubt in all groups alike
     for key, result in of_groups:
-        if result.doubt:
-            notes.append(f"WARNING: {', '.join(map(as_text, key))}: {result.doubt}")
+        doubted.setdefault(result.doubt, []).append(", ".join(map(as_text, key)))
+    notes += [f"WARNING: {'; '.join(keys)}: {doubt}" for doubt, keys in doubted.items() if doubt]
     about = [f"{'; '.join(groups)}: {text}" for text, groups in how.items()]
     return Table(columns, rows, notes, explained=about)
 

@@ -162,7 +162,7 @@ class Coefficients(Tabular):
             Tests and intervals then take Student's t in place of the normal distribution.
         others: what the model has beside coefficients; the last rows of its table.
         in_groups: the shares of all people, of designs of two groups that test themselves.
-        doubts: what readers have to know of the counts of the reports, as sentences.
+        doubts: what readers have to know of the reports, weights and columns, as sentences.
         on_paper: whether some of the people randomised their answers themselves.
         log_likelihood: of all reports, in nats; None where none was maximised. Of a survey with a
             design the weighted sum that was maximised, which is no likelihood to compare models by.

@@ -45,7 +45,7 @@ class Correlations(Tabular):
         method: ``"moments"`` or ``"likelihood"``.
         survey: the weights, clusters and strata of the people; None without any.
         simulated: whether the reports are a simulation.
-        doubts: what readers have to know of the counts of the reports, as sentences.
+        doubts: what readers have to know of the reports, weights and columns, as sentences.
         on_paper: whether some of the people randomised their answers themselves.
     """
 
@@ -278,7 +278,9 @@ def correlate(
                 r = tables[i, j].correlation
             values[i, j] = values[j, i] = r
     every = (*names, *seen)
-    simulated, doubts = people.simulated, tuple(doubt for each in hidden for doubt in each.doubts)
+    of_reports = (doubt for each in hidden for doubt in each.doubts)
+    of_columns = () if columns is None else people.doubts(drawn)
+    simulated, doubts = people.simulated, (*of_columns, *of_reports)
     on_paper = any(each.on_paper for each in hidden)
     return Correlations(
         every, values, errors, people.total, method, drawn, simulated, tables, doubts, on_paper

@@ -18,7 +18,7 @@ from warner._core.errors import (
     WarnerError,
 )
 from warner._core.extras import not_installed
-from warner._core.survey_design import are_numbers_of_people
+from warner._core.survey_design import are_numbers_of_people, code_of_missing
 from warner.channels import FloatArray
 
 INTERCEPT = "Intercept"
@@ -273,6 +273,19 @@ def in_formula(name: str) -> str:
     ('age', '`age group`')
     """
     return name if re.fullmatch(r"[^\W\d]\w*", name) else f"`{name}`"
+
+
+def doubts_of_columns(columns: Mapping[str, Column], names: Iterable[str]) -> tuple[str, ...]:
+    """What readers have to know of columns of numbers that seem to hold codes such as 999."""
+    used = [name for name in dict.fromkeys(names) if name in columns]
+    codes = [code_of_missing(n, columns[n]) for n in used if columns[n].dtype.kind == "f"]
+    return tuple(
+        f"WARNING: {code}. If this number means that nothing is known, all coefficients are wrong: "
+        "leave these people out. In a table on paper, make these cells empty, and add "
+        "--drop-missing."
+        for code in codes
+        if code
+    )
 
 
 def names_bare(formula: str, columns: Iterable[str]) -> list[str]:

@@ -23,7 +23,13 @@ from warner.channels import FloatArray
 from warner.designs.latent_classes import EstimatedShare
 from warner.designs.list_experiment import ListExperiment, ListMaximum, ListModel
 from warner.regression.coefficients import NORMAL, Coefficients, one_unit_more
-from warner.regression.covariates import check_independent, columns_of, design_of
+from warner.regression.covariates import (
+    check_independent,
+    columns_of,
+    design_of,
+    doubts_of_columns,
+    words_of,
+)
 from warner.regression.likelihood import Ending
 
 MODELS = ("binomial", "beta-binomial", "linear")
@@ -206,6 +212,7 @@ def regress_list(
         independent=None,
         degrees=NORMAL,
         others=(),
+        doubts=doubts_of_columns(columns, columns if formula is None else words_of(formula)),
         model=model,
         log_likelihood=None if maximum is None else maximum.value,
         shares={} if maximum is None else maximum.shares_of_numbers(),

@@ -113,6 +113,6 @@ def mean_of(people: People, attribute: str | None, trusted: bool) -> MeanRegress
         simulated=people.simulated,
         design=design,
         others=(),
-        doubts=doubts_of(problems),
+        doubts=(*people.doubts(drawn), *doubts_of(problems)),
         on_paper=are_on_paper(problems),
     )

@@ -30,7 +30,9 @@ from warner.regression.covariates import (
     Design,
     columns_of,
     design_of,
+    doubts_of_columns,
     levels_from,
+    words_of,
 )
 from warner.reports.reports import Reports
 from warner.results.from_tally import likelihood_data, tested
@@ -396,6 +398,15 @@ class People:
             got = f"{drawn.degrees} more"
             raise ArgumentError("survey design", rule, got, "Use fewer covariates")
         return drawn
+
+    def doubts(self, drawn: DrawnSample | None, *further: str) -> tuple[str, ...]:
+        """What readers have to know of the weights, and of the columns in the formulas."""
+        texts = [text for text in (self.formula, *further) if text is not None]
+        names = [name for text in texts for name in words_of(text)]
+        if not texts:
+            names = [name for name in self.columns if name not in self.set_aside]
+        of_weights = [f"WARNING: {drawn.doubt}"] if drawn is not None and drawn.doubt else []
+        return (*of_weights, *doubts_of_columns(self.columns, names))
 
     def design(self) -> tuple[Design, FloatArray]:
         """How the covariates become columns, and these columns (n, p) of all people."""

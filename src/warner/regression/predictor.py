@@ -238,7 +238,10 @@ def hidden_predictor_of(
         **fields_of(solution, slice(start, end), design, [kind.label], others),
         **common,
         in_groups=people.in_groups,
-        doubts=tuple(doubt for each in questions for doubt in each.answers.doubts),
+        doubts=(
+            *people.doubts(drawn, hidden_right),
+            *(doubt for each in questions for doubt in each.answers.doubts),
+        ),
         on_paper=any(each.answers.on_paper for each in questions),
         outcome=outcome,
         family=kind.family,

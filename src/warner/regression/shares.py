@@ -375,7 +375,7 @@ def shares_of(
         **fields_of(solution, slice(0, size), design, classes.labels[1:], others),
         survey=drawn,
         in_groups=people.in_groups,
-        doubts=answers.doubts,
+        doubts=(*people.doubts(drawn), *answers.doubts),
         on_paper=answers.on_paper,
         n=len(matrix),
         errors=used,

@@ -221,7 +221,9 @@ class Estimate(Solution):
         """Why the reports are doubtful, for readers; "" where they are not."""
         if self.groups is not None:
             return self.groups.table.doubt
-        return (self.plausibility and self.plausibility.note) or ""
+        of_weights = "" if self.data.survey is None else self.data.survey.drawn.doubt
+        of_counts = "" if self.plausibility is None else self.plausibility.note
+        return " ".join(filter(None, [of_weights, of_counts]))
 
     @property
     def hint(self) -> str:

@@ -338,7 +338,8 @@ class GroupTable:
         each = zip(self.labels, self.of_groups, strict=True)
         notes = {name: one for name, one in each if one is not None and one.note}
         names = sorted(notes, key=lambda name: notes[name].p_value)
-        listed = [self.plausibility.note or ""]
+        survey = self.whole.survey
+        listed = ["" if survey is None else survey.drawn.doubt, self.plausibility.note or ""]
         listed += [f"{name}: {notes[name].note}" for name in names[:1]]
         if others := names[1:]:
             more = ", ..." * (len(others) > _MOST_NAMED)

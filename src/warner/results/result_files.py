@@ -88,8 +88,7 @@ def table_of_estimates(
         for result in estimates
         for row in estimate_rows(result, level, target, kind, summaries, has_shares)
     ]
-    simulated = any(result.data.simulated for result in estimates)
-    return _table(tuple(names), [*rows, *more_rows], level, target, simulated)
+    return _table(tuple(names), [*rows, *more_rows], level, target, estimates)
 
 
 def table_of_groups(
@@ -112,7 +111,7 @@ def table_of_groups(
         )
     ]
     of_groups = [result for _, result in estimates if not isinstance(result, str)]
-    return _table(names, rows, level, target, any(result.data.simulated for result in of_groups))
+    return _table(names, rows, level, target, of_groups)
 
 
 def _public(names: Sequence[str]) -> list[str]:
@@ -125,9 +124,11 @@ def _table(
     rows: Sequence[Mapping[str, Any]],
     level: float,
     target: str,
-    simulated: bool,
+    results: Sequence[Any],
 ) -> Table:
-    """Rows as a table with all columns, whatever the rows leave out."""
+    """Rows as a table with all columns, whatever the rows leave out, and the doubts of results."""
+    simulated = any(result.data.simulated for result in results)
+    doubts = dict.fromkeys(f"WARNING: {result.doubt}" for result in results if result.doubt)
     # The units of all columns that hold numbers, for the formats of files.
     of_shares = [column for column in share_columns(level) if column.unit != "bar"]
     units = {key: column.unit for column in of_shares for key in column.keys}
@@ -140,7 +141,7 @@ def _table(
     usual = {"measure": "share", "status": "alone"}
     settings = {"level": level, "target": target, "simulated": "yes" if simulated else "no"}
     listed = [{**empty, **usual, **row, **settings} for row in rows]
-    return Table(columns, listed, simulated=simulated)
+    return Table(columns, listed, [*doubts], simulated=simulated)
 
 
 def estimate_rows(

@@ -404,9 +404,14 @@ def tells_nothing(result: Any, rows: Sequence[Mapping[str, Any]]) -> str:
         # What is needed follows from the channel: of few reports, the shares are not known.
         even = np.full(data.channel.shape[1], 1 / data.channel.shape[1])
         error = error or z * float(np.sqrt(data.channel.variance(even) / data.n).mean())
-        reports = float(f"{data.n * (error / _WORTH) ** 2:.2g}")
+        effect, drawn = data.design_effect, ""
+        if data.survey is not None:
+            drawn = f", drawn with this design effect of {effect:.3g}"
+            if data.degrees < _FEW_DEGREES:  # the effect is not known, and tables do not say it
+                effect, drawn = 1.0, " if people are drawn one by one, and more in such clusters"
+        reports = float(f"{data.n * effect * (error / _WORTH) ** 2:.2g}")
         goal = f"\N{PLUS-MINUS SIGN}{100 * _WORTH:.0f}{unit}"
-        needed = f"For {goal} about {reports:,.0f} reports are needed"
+        needed = f"For {goal} about {reports:,.0f} reports are needed{drawn}"
     return f"These reports tell next to nothing: {about}. {needed}."
 
 

@@ -13,7 +13,7 @@ import pytest
 import scipy.stats
 
 from tests.spec.app._command import run
-from warner.app.commands.regressing import _codes_of_missing
+from warner._core.survey_design import code_of_missing
 
 STUDY = """
 [public.age]
@@ -292,7 +292,36 @@ def test_people_without_an_entry_are_left_out(here: Path, tmp_path: Path) -> Non
 def test_codes_of_missing_numbers_are_doubted(numbers: list[int], is_code: bool) -> None:
     """Rejects: every number of nines, and every number that lies far outside."""
     column = np.array(numbers, dtype=float)
-    assert bool([*_codes_of_missing({"age": column})]) is is_code
+    assert bool(code_of_missing("age", column)) is is_code
+
+
+def test_codes_stand_as_a_warning_where_the_number_is(tmp_path: Path) -> None:
+    """Rejects a question behind the number of reports, and a file that says nothing of 999."""
+    rng, path = np.random.default_rng(3), tmp_path / "said.csv"
+    lines = [
+        f"{rng.choice(['same', 'different'])},{999 if i == 7 else 20 + i % 60},"
+        f"{999 if i == 9 else 1 + i % 3},{5000 if i == 9 else 1 + i % 3},{'ns'[i % 2]}"
+        for i in range(300)
+    ]
+    path.write_text("\n".join(["said,age,w,huge,ward", *lines]))
+    card, by_w = ("--design", "crosswise:1/4"), ("--weights", "w")
+    of_weight = "WARNING: The weight w is 999 for 1 of 300 people, far from all other numbers (1 to"
+    of_age = "WARNING: age is 999 for 1 of 300 people, far from all other numbers (20 to 79)"
+    paper = ("estimate", str(path), "--design", "said=crosswise:1/4", *by_w)
+    fit = ("regress", str(path), "said ~ age", *card, *by_w)
+    for command in (paper, (*paper, "--by", "ward"), fit):
+        assert " ".join(run(*command).stdout.split()).count(of_weight) == 1, command
+        for name in ("r.csv", "r.xlsx", "r.tex"):
+            assert of_weight in run(*command, "-o", str(tmp_path / name)).stderr, name
+        assert of_weight[9:] in run(*command, "--json").stdout.replace("\n", " ")
+    assert of_age in " ".join(run(*fit).stdout.split())
+    assert of_age in run(*fit, "--csv").stderr
+    assert of_age not in run("regress", str(path), "said ~ ward", *card).stdout.replace("\n", " ")
+    huge = " ".join(run(*paper[:-1], "huge").stdout.split())
+    assert "WARNING: The largest weight in huge is 2,500 times the middle one. If it is no" in huge
+    page = tmp_path / "report.html"
+    run("report", str(path), "--design", "said=crosswise:1/4", *by_w, "-o", str(page))
+    assert page.read_text().count(of_weight) == 2  # in short, and above the table
 
 
 def test_true_numbers_are_no_codes() -> None:
@@ -305,7 +334,7 @@ def test_true_numbers_are_no_codes() -> None:
         "change": lambda: np.rint(rng.normal(0.0, 4.0, 300)),
     }
     for name, draw in samples.items():
-        doubts = [[*_codes_of_missing({name: draw().astype(float)})] for _ in range(2000)]
+        doubts = [code_of_missing(name, draw().astype(float)) for _ in range(2000)]
         assert sum(map(bool, doubts)) <= 2
 
 
@@ -338,7 +367,7 @@ def test_a_file_of_coefficients_without_a_meaning_comes_with_a_warning(tmp_path:
     command = ("regress", str(tmp_path / "people.csv"), "said ~ old", "--design", "warner:3/4")
     for form in (("-o", str(tmp_path / "r.csv")), ("--csv",)):
         done = run(*command, *form)
-        assert "WARNING: said: separated" in done.stderr and "have no meaning" in done.stderr
+        assert "WARNING: separated" in done.stderr and "have no meaning" in done.stderr
     assert "WARNING" not in run(*command).stderr
 
 

@@ -1,5 +1,7 @@
 """Reports that tell next to nothing: one sentence under every table of them."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -47,6 +49,28 @@ def test_reports_that_tell_something_go_without(mechanism: Mechanism, n: int) ->
 @pytest.mark.parametrize("n", [1, 3, 40])
 def test_few_reports_need_as_many_in_all_as_more_reports_do(n: int) -> None:
     assert "about 2,600 reports" in " ".join(_note(RandomizedResponse(LABELS, 1.0), n).split())
+
+
+@pytest.mark.parametrize(
+    ("clusters", "needed"),
+    [
+        (40, r"about ([\d,]+) reports are needed, drawn with this design effect of ([\d.]+\d)"),
+        (4, "about 2,600 reports are needed if people are drawn one by one, and more in such cl"),
+    ],
+)
+def test_what_is_needed_allows_for_the_survey_design(clusters: int, needed: str) -> None:
+    """Rejects 2,600 reports for +-5 points, where weights make people tell a fraction of that."""
+    mechanism = RandomizedResponse(LABELS, 1.0)
+    reports = mechanism.randomize(LABELS.decode(np.arange(40) % 2), np.random.default_rng(5))
+    drawn = {"w": np.arange(40) % 10 * 5 + 1, "c": np.arange(40) % clusters}
+    roles = {"weights": "w"} if clusters == 40 else {"weights": "w", "cluster": "c"}
+    tally = mechanism.tally(reports, by={name: drawn[name] for name in roles.values()})
+    result = estimate(tally, **roles)  # type: ignore[call-overload]
+    match = re.search(needed, " ".join(str(result.table()).split()))
+    assert match is not None
+    if clusters == 40:
+        people, effect = (float(group.replace(",", "")) for group in match.groups())
+        assert effect > 1.2 and people == pytest.approx(2600 * effect, rel=0.03)
 
 
 def test_groups_too() -> None:

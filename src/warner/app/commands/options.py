@@ -259,14 +259,15 @@ class Output:
             if self.as_json or ending == "json":
                 write_text(as_json(data()) + "\n", path)
             elif self.as_csv or ending == "csv":
-                write_text(table().csv(), path)
+                write_text(_warned(table()).csv(), path)
             elif ending in ("xlsx", "parquet"):
-                write_whole(path, table().xlsx() if ending == "xlsx" else table().parquet())
+                made_table = _warned(table())
+                write_whole(path, made_table.xlsx() if ending == "xlsx" else made_table.parquet())
                 say_written(path)
             elif latex is not None and ending == "tex":
                 write_text(latex().rstrip() + "\n", path)
             elif paper is not None and ending in ("tex", "typ"):
-                tables = map(_for_article, paper())
+                tables = [_warned(_for_article(each)) for each in paper()]
                 made = [each.latex() if ending == "tex" else each.typst() for each in tables]
                 write_text("\n\n".join(text.rstrip() for text in made) + "\n", path)
             else:
@@ -278,6 +279,14 @@ class Output:
                         with contextlib.redirect_stdout(text):
                             show()
                         write_text(text.getvalue(), path)
+
+
+def _warned(table: Table) -> Table:
+    """The same table, whose warnings are printed: a file has numbers alone, or hides its notes."""
+    for note in table.notes:
+        if note.startswith("WARNING"):
+            click.echo(note, err=True)
+    return table
 
 
 def _for_article(table: Table) -> Table:

@@ -58,7 +58,6 @@ from warner.regression.pieces import LINKS
 from warner.studies.study import Study
 
 _MOST_DIGITS = 7  # of a number in a table of a paper that has the decimals of its column
-_NINES = re.compile(r"-9+|99+")
 
 
 @click.command()
@@ -280,13 +279,12 @@ def regress(
                 **kind,
                 **roles,
             )
-    # A file has only numbers, which look right beside coefficients that grow without end.
-    if not correlation and (output.paths or output.as_csv) and not result.status.is_final:
-        click.echo(f"WARNING: {title}: {result.status.value}.", err=True)
     output.write(
         lambda: show(title, result.table(level)),
         lambda: {"attribute": title, **result.to_json(level)},
-        lambda: table_of_rows(result.rows(level), result.simulated),
+        lambda: replace(
+            table_of_rows(result.rows(level), result.simulated), notes=result.table(level).notes
+        ),
         lambda: [_for_article(result.table(level), people.left_out)],
     )
 
@@ -452,8 +450,6 @@ def _of_paper(
     unchecked = {n: columns[n] for n in public if drawn is None or n not in drawn.columns}
     for sentence in _slips(unchecked):
         say(sentence)
-    for sentence in _codes_of_missing(unchecked):  # also with --quiet
-        click.echo(f"WARNING: {path}: {sentence}", err=True)
     questions: dict[str, tuple[Any, str | None]] = {}
     labels: dict[str, Any] = {}
     for name, design in designs.items():
@@ -514,27 +510,6 @@ def _slips(columns: Mapping[str, np.ndarray]) -> Iterator[str]:
     ends = [f"{name} {c.min():,.6g} to {c.max():,.6g}" for name, c in numbers.items()]
     if ends:
         yield f"The smallest and the largest number of each column: {', '.join(ends)}."
-
-
-def _codes_of_missing(columns: Mapping[str, np.ndarray]) -> Iterator[str]:
-    """Sentences on numbers of nines alone, such as 999 or -9, that lie far from all others."""
-    for name, column in columns.items():
-        if column.dtype.kind != "f":
-            continue
-        for code in (column.min(), column.max()):
-            others = column[column != code]
-            if not _NINES.fullmatch(f"{code:.17g}") or not others.size:
-                continue
-            low, high = others.min(), others.max()
-            is_far = max(low - code, code - high) > high - low
-            if is_far or (code < 0 <= low):
-                rows = f"{len(column) - len(others):,} of {len(column):,} rows"
-                which = "far from all other numbers" if is_far else "below 0 unlike all others"
-                yield (
-                    f"{name} is {code:g} in {rows}, {which} ({low:.6g} to {high:.6g}). If it means "
-                    "that nothing is known, coefficients with it are wrong: make these cells "
-                    "empty, and add --drop-missing."
-                )
 
 
 def _codes(name: str, design: PaperDesign, said: list[str]) -> list[int]:

@@ -181,7 +181,8 @@ class Question:
         nothing = tells_nothing(self.estimate, self._keys or self._shares.rows)
         unbounded = "" if self.is_bounded else "There are no intervals."
         few = drawn_to_the_middle([self.estimate]) if self._summary_rows else ""
-        figures = [self._figures_in_short(), unbounded, nothing, few]
+        doubt = f"WARNING: {self.estimate.doubt}" if self.estimate.doubt else ""
+        figures = [self._figures_in_short(), doubt, unbounded, nothing, few]
         parts = [self.lead, *figures, *self._groups_in_short()]
         return " ".join(filter(None, parts))
 
@@ -253,8 +254,10 @@ class Question:
             blocks.append(self._drawn(self.settings.design))
         compared = self._compared if self._has_groups else ""
         of_groups = "" if isinstance(compared, str) else compared.doubt
-        if doubt := of_groups or self.estimate.doubt or self.estimate.hint:
-            blocks.append(doubt)
+        if doubt := of_groups or self.estimate.doubt:
+            blocks.append(f"WARNING: {doubt}")
+        elif self.estimate.hint:
+            blocks.append(self.estimate.hint)
         if self.settings.is_short:
             return Section(self.heading, (*blocks, *self._on_one_page()))
         blocks += tables_of_keys(self._keys, level) if self._keys else self._about_shares()
