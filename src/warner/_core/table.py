@@ -41,6 +41,13 @@ MOST = 50  # rows that a table shows of itself; files have all of them
 _EXCEL_ROWS = 2**20  # of a sheet of Excel
 _EXCEL_DIGITS = 10**15  # from here on Excel rounds whole numbers
 _EXCEL_FORMATS = {"share": "0.0 %", "points": "+0.0 %;-0.0 %;0.0 %"}  # of fractions
+_EXCEL_OF_UNIT = {  # of fractions in all rows, and of other numbers
+    "probability": '[<0.0001]"< 0.0001";0.0000',
+    "level": "0.0 %",
+    "half_width": "0.0 %",
+    "width_in_points": "0.0 %",
+    "people": "#,##0",
+}
 _EXCEL_NUMBER = 8  # characters of a number as it is shown
 _EXCEL_WIDTH = 60  # characters of the widest column
 _GAP = "  "
@@ -80,8 +87,8 @@ def _excel_format(unit: str, values: Sequence[Any]) -> str:
     >>> _excel_format("number", [39.98567, 4.1]), _excel_format("number", [12345.6])
     ('#,##0.00', '#,##0')
     """
-    if unit == "probability":
-        return "0.0000"
+    if unit in _EXCEL_OF_UNIT:
+        return _EXCEL_OF_UNIT[unit]
     sizes = [abs(value) for value in values if isinstance(value, float) and 0 < abs(value) < 1e300]
     if not sizes:
         return "General"
@@ -107,6 +114,7 @@ UNITS = {
     "width_in_points": Unit(lambda value, _: f"{100 * value:.3g}", f"{_NB}points"),
     "width": Unit(lambda value, _: f"{value:.3g}", f"{_NB}wide"),
     "epsilon": Unit(lambda value, _: f"{value:.4g}"),
+    "level": Unit(lambda value, _: f"{100 * value:.4g}", f"{_NB}%"),
     "probability": Unit(lambda value, _: "< 0.0001" if value < 1e-4 else f"{value:.4f}"),
     "fixed": Unit(number),  # with the decimals of the column
     "ratio": Unit(lambda value, _: f"{value:.3g}"),
@@ -153,6 +161,21 @@ class Column:
             return ()
         value = (self.key,) if self.ends is None or self.has_value else ()
         return (*value, *(self.ends or ()))
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """What stands above the data of each key where people read them in a spreadsheet.
+
+        >>> Column("interval", "95 % interval", ends=("low", "high")).headings
+        ('95 % interval, from', '95 % interval, to')
+        >>> Column("people_about").headings
+        ('people about',)
+        """
+        title = (self.title or self.key.replace("_", " ")).removesuffix(" (interval)")
+        if self.unit == "half_width":  # whose title is a number of people, of whole widths in files
+            title = f"width with {title} people"
+        ends = () if self.ends is None else (f"{title}, from", f"{title}, to")
+        return (*((title,) if self.ends is None or self.has_value else ()), *ends)
 
     @property
     def is_read(self) -> bool:
@@ -426,7 +449,7 @@ class Table:
 
     @with_hints
     def xlsx(self) -> bytes:
-        """The data as an Excel workbook, with the columns of :meth:`csv`.
+        """The data as an Excel workbook, with the columns of :meth:`csv` under headings for people.
 
         Numbers are numbers, shares are shown in per cent, and every text is a text, also one that
         begins with ``=``. A title and notes stand on a second sheet. It needs the extra ``excel``.
@@ -440,13 +463,14 @@ class Table:
         """
         openpyxl = imported("openpyxl", "an Excel file")
         names, rows = self._data()
+        headings = {k: h for c in self._columns for k, h in zip(c.keys, c.headings, strict=False)}
         if len(rows) >= _EXCEL_ROWS:
             rule = f"must have fewer than {_EXCEL_ROWS:,} rows for Excel"
             raise ArgumentError("table", rule, f"{len(rows):,} rows", "Write a .csv file instead")
         book, bold = openpyxl.Workbook(), openpyxl.styles.Font(bold=True)
         sheet = book.active
         sheet.title, sheet.freeze_panes = "results", "A2"
-        for i, row in enumerate([names, *rows], 1):
+        for i, row in enumerate([[headings.get(name, name) for name in names], *rows], 1):
             _write_row(sheet, i, row)
         units = {key: each.unit for each in self._columns for key in each.keys}
         for i, name in enumerate(names):
@@ -464,8 +488,10 @@ class Table:
             sheet.column_dimensions[cells[0].column_letter].width = width + 2
         if sentences := [text for text in [self.title, *self._sentences] if text]:
             notes = book.create_sheet("notes")
+            notes.column_dimensions["A"].width = 2 * _EXCEL_WIDTH
             for i, sentence in enumerate(sentences, 1):
                 _write_row(notes, i, [sentence])
+                notes.cell(i, 1).alignment = openpyxl.styles.Alignment(wrap_text=True)
         out = io.BytesIO()
         book.save(out)
         return out.getvalue()
@@ -605,6 +631,33 @@ class Table:
         """
         names = [key for column in self._columns for key in column.keys]
         return frame_of_rows([{n: row[n] for n in names} for row in self.rows], backend, columns)
+
+    def read_as(self, tables: Iterable[Table], more: Iterable[str] = ()) -> Table:
+        """The data with the headings, units and sentences of the tables that people read.
+
+        Args:
+            tables: the same result as people read it; a column is known by its key.
+            more: sentences before those of the tables.
+        """
+        sentences: dict[str, None] = dict.fromkeys(more)
+        of_key: dict[str, tuple[str, str]] = {}
+        for table in tables:
+            for text in [table.title, *table.notes]:
+                sentences[_OF_FILES.sub("", text).strip()] = None
+            for column in table._columns:
+                unit = "width_in_points" if column.unit == "half_width" else column.unit
+                for key, title in zip(column.keys, column.headings, strict=False):
+                    of_key.setdefault(key, (title, unit))  # its heading says that it is whole
+        columns = []
+        for column in self._columns:
+            title, unit = of_key.get(column.key, ("", column.unit))
+            if column.unit != "text" or unit == "data":
+                unit = column.unit
+            is_one = column.ends is None and column.unit != "bar"
+            titled = (column.title or title or None) if is_one else column.title
+            columns.append(replace(column, title=titled, unit=unit))
+        sentences.pop(self.title, None)
+        return replace(self, columns=columns, notes=[*(sentences | dict.fromkeys(self.notes))])
 
     def beside(self, columns: Sequence[str], values: Sequence[Any]) -> Table:
         """The table with more columns before the others, of one value each.
@@ -752,6 +805,9 @@ def scale_end(highs: Iterable[float]) -> float:
     steps = (1, 1.5, 2, 3, 4, 5, 6, 8, 10)
     return float(f"{next(s for s in steps if s * unit >= most * (1 - 1e-9)) * unit:.12g}")
 
+
+# What a table that is printed says of one in a file.
+_OF_FILES = re.compile(r"([^.]* shown in bands\. )?[^.]*\badd -o FILE\.csv[^.]*\.")
 
 # Spreadsheets take a cell for a formula that starts like this, in full width too. A number is none.
 _FORMULA = re.compile(r"'*\s*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]")

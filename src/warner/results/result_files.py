@@ -12,6 +12,7 @@ from warner.results.intervals import (
     DESIGN_EFFECT,
     STANDARD_ERROR,
     at_every_look,
+    interval_column,
     share_columns,
     share_row,
 )
@@ -63,6 +64,19 @@ COLUMNS = {
         "a survey design."
     ),
     "simulated": "`yes` for reports that were made with a seed, `no` for reports of people.",
+}
+
+# What stands above a column in Excel, where that is not its name.
+HEADINGS = {
+    "attribute": "question",
+    "value": "answer",
+    "measure": "what is estimated",
+    "people_about": "people (about)",
+    "n": "reports",
+    "error": "standard error",
+    "status": "estimated",
+    "level": "level of the interval",
+    "target": "whom the interval is for",
 }
 
 # Which summaries of an estimate stand in the table.
@@ -132,10 +146,11 @@ def _table(
     # The units of all columns that hold numbers, for the formats of files.
     of_shares = [column for column in share_columns(level) if column.unit != "bar"]
     units = {key: column.unit for column in of_shares for key in column.keys}
-    units[STANDARD_ERROR.key] = "share"
-    units |= dict.fromkeys(("n", "level", "shrunk_from"), "number")
-    units[DESIGN_EFFECT.key] = DESIGN_EFFECT.unit
-    first, *others = (Column(name, unit=units.get(name, "text")) for name in COLUMNS)
+    units |= dict.fromkeys((STANDARD_ERROR.key, "shrunk_from"), "share")
+    units |= {"n": "people", "level": "level", DESIGN_EFFECT.key: DESIGN_EFFECT.unit}
+    interval = interval_column(level)
+    headings = HEADINGS | dict(zip(interval.keys, interval.headings, strict=True))
+    first, *others = (Column(name, headings.get(name), units.get(name, "text")) for name in COLUMNS)
     columns = [first, *map(Column, _public(names)), *others]
     empty = dict.fromkeys(column.key for column in columns)
     usual = {"measure": "share", "status": "alone"}

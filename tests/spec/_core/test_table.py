@@ -113,10 +113,10 @@ def test_csv_holds_data() -> None:
     assert second == ["<b>", "", "", "", "3.0", "2"]
 
 
-def test_excel_holds_what_csv_holds() -> None:
+def test_excel_holds_what_csv_holds_under_headings_for_people() -> None:
     shares, notes = openpyxl.load_workbook(io.BytesIO(TABLE.xlsx())).worksheets
     assert list(shares.values) == [
-        ("value", "share", "low", "high", "n", "seed"),
+        ("value", "share", "95 % interval, from", "95 % interval, to", "people", "seed"),
         ("yes", 0.561, 0.5321, 0.5899, 1234.4, 1),
         ("<b>", None, None, None, 3, 2),
     ]
@@ -131,9 +131,35 @@ def test_excel_shows_numbers_with_the_digits_that_people_read() -> None:
     columns = [Column("mean", unit="number"), Column("p", unit="probability"), Column("share"), "n"]
     sheet = openpyxl.load_workbook(io.BytesIO(Table(columns, rows).xlsx())).worksheets[0]
     shown = [[cell.number_format for cell in line] for line in sheet.iter_rows(min_row=2)]
-    assert [line[:2] for line in shown] == [["#,##0.00", "0.0000"]] * 2
+    assert [line[:2] for line in shown] == [["#,##0.00", '[<0.0001]"< 0.0001";0.0000']] * 2
     assert [line[3] for line in shown] == ["General"] * 2 and sheet["A2"].value == 39.9856747
     assert sheet.column_dimensions["A"].width == 10
+
+
+def test_a_workbook_reads_as_the_tables_for_people_do() -> None:
+    """Rejects a workbook with names of programs above its columns, or without the sentences."""
+    rows = [{"p_holm": 0.04, "difference": 0.1, "width_50": 0.2, "low_odds": 1.2}]
+    data = Table(["p_holm", "difference", "width_50", "low_odds"], rows, title="Told")
+    columns = [
+        Column("p_holm", "p (Holm)", "probability"),
+        Column("difference", unit="points"),
+        Column("width_50", "50", "half_width"),
+        Column("odds", "odds ratio (interval)", "ratio", ends=("low_odds", "high"), has_value=True),
+    ]
+    bands = (
+        "x: the 40 values are shown in bands. To see all of them, add -o FILE.csv to the command."
+    )
+    notes = [f"{bands} Numbers are ages.", "WARNING: doubtful."]
+    shown = Table(columns, [], notes, title="Told")
+    book = openpyxl.load_workbook(io.BytesIO(data.read_as([shown], ["x: How old?"]).xlsx()))
+    sheet, sentences = book.worksheets
+    titles = ("p (Holm)", "difference", "width with 50 people", "odds ratio, from")
+    assert next(sheet.values) == titles
+    formats = [cell.number_format for cell in sheet[2]]
+    assert formats[1:3] == ["+0.0 %;-0.0 %;0.0 %", "0.0 %"] and "0.0001" in formats[0]
+    said = [line for (line,) in sentences.values]
+    assert said == ["Told", "x: How old?", "Numbers are ages.", "WARNING: doubtful."]
+    assert sentences.column_dimensions["A"].width > 100 and sentences["A1"].alignment.wrap_text
 
 
 def test_no_cell_of_excel_is_a_formula_or_a_number_that_excel_changes() -> None:

@@ -868,6 +868,13 @@ def test_shares_in_excel_files_are_shown_in_per_cent(tmp_path: Path) -> None:
         at = [cell.value for cell in names].index("estimate")
         assert {row[at].number_format for row in rows} == {"0.0 %"}
         assert all(0 <= row[at].value <= 1 for row in rows)
+        headings = [cell.value for cell in names]
+        assert {"question", "answer", "95 % interval, from", "people (about)"} <= set(headings)
+        assert {row[headings.index("level of the interval")].number_format for row in rows} == {
+            "0.0 %"
+        }
+        notes = openpyxl.load_workbook(out)["notes"]
+        assert "The intervals are for the population" in str(list(notes.values))
 
 
 def test_a_column_that_numbers_people_is_no_covariate(tmp_path: Path) -> None:

@@ -388,6 +388,10 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
         lambda: table_of_rows(
             {"attribute": name, **row} for name, result in plans.items() for row in result.rows()
         ),
+        lambda: [
+            replace(result.table(), title=f"{name}: {result.table().title}".rstrip(": "))
+            for name, result in plans.items()
+        ],
     )
 
 

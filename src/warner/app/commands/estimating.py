@@ -664,6 +664,10 @@ def estimate(**choices: Any) -> None:
     """
     request = EstimateRequest(**{**choices, "tallies": choices["tallies"] or ("-",)})
     request.check()
+    if request.stated is not None:  # a workbook has the questions in words
+        texts = headings(request.stated).items()
+        about = tuple(f"{name}: {text}" for name, text in texts if text and text != name)
+        request = replace(request, output=replace(request.output, about=about))
     if request.paper.is_of_groups:
         _estimate_groups_on_paper(request)
     elif request.compare_groups:

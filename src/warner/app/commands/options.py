@@ -208,6 +208,7 @@ class Output:
     as_csv: bool = False
     wide: bool = False  # whether lines are as long as they need to be
     explain: bool = False  # whether tables say how their numbers were computed
+    about: tuple[str, ...] = ()  # sentences of workbooks on the whole result
 
     def check(self, *inputs: str, plot: str | None = None) -> None:
         """Refuse forms that exclude each other, and files that would replace another."""
@@ -251,7 +252,8 @@ class Output:
             show: prints what a terminal shows.
             data: the result as JSON data.
             table: the result as a table, for CSV, Excel and Parquet.
-            paper: the tables that people read, for LaTeX and Typst; None for no such files.
+            paper: the tables that people read, for LaTeX and Typst, and for the headings and notes
+                of Excel; None for no such files.
             latex: the tables in LaTeX, where the result writes its own.
         """
         for path in self.paths or ("-",):
@@ -261,15 +263,17 @@ class Output:
             elif self.as_csv or ending == "csv":
                 write_text(_warned(table()).csv(), path)
             elif ending in ("xlsx", "parquet"):
-                made_table = _warned(table())
-                write_whole(path, made_table.xlsx() if ending == "xlsx" else made_table.parquet())
+                made = _warned(table())
+                if ending == "xlsx":  # which people read
+                    made = made.read_as(paper() if paper is not None else [], self.about)
+                write_whole(path, made.xlsx() if ending == "xlsx" else made.parquet())
                 say_written(path)
             elif latex is not None and ending == "tex":
                 write_text(latex().rstrip() + "\n", path)
             elif paper is not None and ending in ("tex", "typ"):
                 tables = [_warned(_for_article(each)) for each in paper()]
-                made = [each.latex() if ending == "tex" else each.typst() for each in tables]
-                write_text("\n\n".join(text.rstrip() for text in made) + "\n", path)
+                texts = [each.latex() if ending == "tex" else each.typst() for each in tables]
+                write_text("\n\n".join(text.rstrip() for text in texts) + "\n", path)
             else:
                 with shown_with(self.wide, self.explain):
                     if path == "-":
@@ -370,10 +374,14 @@ def table_of_rows(
     """Rows as a table for files, with all their columns; those of ``shares`` hold shares."""
     listed = list(rows)
     header = dict.fromkeys(key for row in listed for key in row)
-    columns = [Column(key, unit="share" if key in shares else "text") for key in header]
+    columns = [
+        Column(key, _HEADINGS.get(key), "share" if key in shares else "text") for key in header
+    ]
     return Table(columns, [{**header, **row} for row in listed], simulated=is_simulated)
 
 
+# What stands in Excel above columns of files that no table for people has.
+_HEADINGS = {"attribute": "question", "reference_estimate": "estimate of the reference"}
 # of rows of shares
 SHARES = ("estimate", "reference_estimate", "low", "high", "difference", "error")
 
