@@ -78,6 +78,9 @@ class PlainErrors(click.Command):
             if here and context and any(here in p.opts for p in context.command.params):
                 rule = f"There is no option {name!r}. Did you mean {here}?"
                 raise click.UsageError(rule, context) from None
+            if name == "--drop-missing" and context:
+                rule = f"There is no option {name!r} here. {_LEFT_OUT}"
+                raise click.UsageError(rule, context) from None
             raise
         except MemoryError:
             remedy = "Use fewer questions or values, or a computer with more memory"
@@ -109,6 +112,13 @@ _OPTION_HERE = {
     "--picture": "--plot",
 }
 
+
+# Who gave no answer is left out, or kept, where answers are randomised: reports have no gaps.
+_LEFT_OUT = (
+    'Of answers, the study file says by missing = "drop" or missing = "answer" what warner '
+    "randomize does with people who gave none. Of a table of what people said on paper, warner "
+    "estimate, report and regress leave them out with --drop-missing"
+)
 
 # What is asked for under another name: words of older texts and of other programs.
 _CALLED_HERE = {
