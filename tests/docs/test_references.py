@@ -66,6 +66,10 @@ def test_bibtex_can_be_read() -> None:
     assert text.count("{") == text.count("}") and "\\&" in text
     assert all("title = {{" in body and "author = {" in body for _, _, body in entries)
     assert bibtex_of(["@misc{own,\n}", "P1", "P1"]).count("@") == 3
+    without_year = [
+        body for _, key, body in entries if "  year = {" not in body and key != "warner"
+    ]
+    assert all("howpublished = {Manuscript without a date}" in body for body in without_year)
 
 
 def test_no_two_entries_have_one_key() -> None:
