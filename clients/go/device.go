@@ -90,7 +90,7 @@ func (d *Device) Send(survey *Survey, person Person) (outcome string, err error)
 				return outcome, nil
 			}
 		}
-		body, err = d.keep(path, survey.seal(person, block, d.memos(survey, person), systemWord))
+		body, err = d.keep(path, survey.seal(person, block, d.memos(survey, person, block), systemWord))
 	}
 	if err != nil {
 		return "", err
@@ -123,15 +123,20 @@ func (d *Device) block(survey *Survey, code string) (int, error) {
 	if survey.Invited {
 		return survey.blockOfCode(code), nil
 	}
-	path := filepath.Join(d.folder, "block-"+survey.Study)
+	return d.keptBlock(survey, survey.draws.drawn(systemWord()))
+}
+
+// keptBlock is the block that was drawn before under the same name; else this one, which is then kept.
+func (d *Device) keptBlock(survey *Survey, block int) (int, error) {
+	path := filepath.Join(d.folder, "block-"+survey.draw)
 	kept, err := os.ReadFile(path)
 	if os.IsNotExist(err) {
-		kept, err = d.keep(path, []byte(strconv.Itoa(survey.draws.drawn(systemWord()))))
+		kept, err = d.keep(path, []byte(strconv.Itoa(block)))
 	}
 	if err != nil {
 		return 0, err
 	}
-	block, err := strconv.Atoi(string(kept))
+	block, err = strconv.Atoi(string(kept))
 	right := err == nil && block >= 0 && block < len(survey.draws.blocks)
 	require(right, "memo_altered", "block", "must be one of the blocks")
 	return block, nil
@@ -218,17 +223,22 @@ func (d *Device) flushed() error {
 
 // memos are the permanent reports on a person's answers: those that are kept, and for other answers new
 // ones, which are kept before it returns. All of them, or none where one has no room.
-func (d *Device) memos(survey *Survey, person Person) [][]byte {
+func (d *Device) memos(survey *Survey, person Person, block int) [][]byte {
 	if survey.Values == 0 {
 		return nil
 	}
-	indices := survey.answers(person, 0)
-	for i, q := range survey.Questions {
-		d.memo(survey, q, indices[i], false)
+	if survey.draws != nil {
+		kept, err := d.keptBlock(survey, block)
+		require(err == nil, "memo_altered", "block", "cannot be read or kept")
+		require(kept == block, "memo_other", "code", "asks another question than that of all rounds on this device")
+	}
+	indices, asked, programs := survey.answers(person, block), survey.asked(block), survey.programs(block)
+	for i, q := range asked {
+		d.memo(survey, q, programs[i], indices[i], false)
 	}
 	memos := [][]byte{}
-	for i, q := range survey.Questions {
-		memos = append(memos, d.memo(survey, q, indices[i], true))
+	for i, q := range asked {
+		memos = append(memos, d.memo(survey, q, programs[i], indices[i], true))
 	}
 	return memos
 }
@@ -238,15 +248,15 @@ func (d *Device) memos(survey *Survey, person Person) [][]byte {
 //
 // A place holds a code of the answer that nobody can tell without the key, and the sealed report. The
 // question, and not the round, names it: the next round finds it.
-func (d *Device) memo(survey *Survey, q *Asked, index uint64, draws bool) []byte {
-	text, err := json.Marshal([]any{q.Name, q.domain, q.Data["program"].(object)["memo"]})
+func (d *Device) memo(survey *Survey, q *Asked, program *Program, index uint64, draws bool) []byte {
+	text, err := json.Marshal([]any{q.Name, q.domain, program.Memo.data})
 	require(err == nil, "malformed", q.Name, "must be JSON")
 	series := sha256.Sum256(append([]byte("warner memo question\n"), text...))
 	code := d.coded("value", fmt.Sprintf("%x\n%d", series, index))
 	block, _ := aes.NewCipher(d.coded("box", ""))
 	box, _ := cipher.NewGCM(block)
 	bound := append(series[:], code...)
-	for place := uint64(0); place < survey.most(q); place++ {
+	for place := uint64(0); place < survey.most(program); place++ {
 		path := filepath.Join(d.folder, fmt.Sprintf("memo-%x-%d", series, place))
 		kept, err := os.ReadFile(path)
 		if os.IsNotExist(err) && !draws {
@@ -257,11 +267,11 @@ func (d *Device) memo(survey *Survey, q *Asked, index uint64, draws bool) []byte
 			if _, err := rand.Read(iv); err != nil {
 				panic("the operating system gives no randomness")
 			}
-			sealed := box.Seal(nil, iv, q.Program.Memo.Sample(index), bound)
+			sealed := box.Seal(nil, iv, program.Memo.Sample(index), bound)
 			kept, err = d.keep(path, append(append(code, iv...), sealed...))
 		}
 		own := len(kept) >= len(code) && hmac.Equal(kept[:len(code)], code)
-		whole := len(kept) == len(code)+box.NonceSize()+q.Program.length+box.Overhead()
+		whole := len(kept) == len(code)+box.NonceSize()+program.length+box.Overhead()
 		require(err == nil && whole, "memo_altered", q.Name, "has a permanent report that cannot be read or kept")
 		if own {
 			iv, sealed := kept[len(code):len(code)+box.NonceSize()], kept[len(code)+box.NonceSize():]

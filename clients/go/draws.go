@@ -45,7 +45,6 @@ func readDraws(value any, place string) *draws {
 	read := []*Program{}
 	for i, program := range programs {
 		read = append(read, readProgram(program, fmt.Sprintf("%s.programs[%d]", place, i)))
-		require(read[i].Memo == nil, "malformed", place, "must have programs of one round")
 	}
 	sets, used := map[string]bool{}, map[uint64]bool{}
 	for _, value := range listed {
@@ -127,10 +126,9 @@ func (d *draws) drawn(word uint64) int {
 	panic("the odds sum to 2^64")
 }
 
-// record is the report on a block.
-func (d *draws) record(number int, index uint64, next words) []byte {
+// record is the report on a block, from that of its program.
+func (d *draws) record(number int, left []byte) []byte {
 	program := d.blocks[number].program
-	left := program.draw(index, next)
 	record := d.columns[0].append(nil, uint64(number))
 	slot := 1
 	for _, c := range program.columns {

@@ -80,6 +80,7 @@ func cell(next words, width, count, last uint64) uint64 {
 // Program is a device program whose integers were read and checked. It takes an index below Size.
 type Program struct {
 	Size         uint64
+	data         object
 	columns      []column
 	length       int // of a record, in bytes
 	odds         *big.Rat
@@ -217,7 +218,7 @@ func readProgram(value any, place string) *Program {
 	for key := range data {
 		require(e.read[key], "malformed", place, "must have the entries of its sampler")
 	}
-	program := &Program{}
+	program := &Program{data: data}
 	program.columns = check(program)
 	checkColumns(data["columns"], program.columns, place)
 	for _, c := range program.columns {

@@ -37,6 +37,7 @@ type Survey struct {
 	Values            uint64 // on how many answers to a question a device reports at most; 0 for one round
 	Data              map[string]any
 	draws             *draws // where each person is asked one block of the questions
+	draw              string // the name under which a device keeps the block
 }
 
 var digest64 = regexp.MustCompile(`^[0-9a-f]{64}$`)
@@ -82,7 +83,7 @@ func checkSurvey(data object) *Survey {
 	columns, is := data["public"].([]any)
 	bad(is && len(questions) > 0, "questions", "must be lists, with a question at least")
 	_, drawn := data["program"]
-	survey := &Survey{Study: study, Layout: layout, Invited: access == "invited", Data: data}
+	survey := &Survey{Study: study, Layout: layout, Invited: access == "invited", Data: data, draw: study}
 	names, total := map[string]bool{}, 0.0
 	for i, value := range append(questions[:len(questions):len(questions)], columns...) {
 		asked := readAsked(value, languages)
@@ -311,15 +312,28 @@ func (s *Survey) checkBlocks(weak bool) float64 {
 func (s *Survey) checkRepeat() {
 	place := "survey.repeat"
 	value, has := s.Data["repeat"]
-	require(!has || s.draws == nil, "malformed", place, "must go with permanent reports of all questions")
-	for _, q := range s.Questions {
-		permanent := q.Program != nil && q.Program.Memo != nil
+	programs := s.programs(0)
+	if s.draws != nil {
+		for i, b := range s.draws.blocks {
+			require(!has || len(b.names) == 1, "malformed", place, "must go with blocks of one question")
+			programs = append(programs[:i], s.programs(i)...)
+		}
+	}
+	for _, program := range programs {
+		permanent := program.Memo != nil
 		require(permanent == has, "malformed", place, "must go with permanent reports of all questions")
 	}
 	if !has {
 		return
 	}
 	repeat, _ := value.(object)
+	draw, named := repeat["draw"]
+	if s.draws != nil {
+		s.draw, named = draw.(string)
+		require(named && digest64.MatchString(s.draw), "malformed", place, "must name what a device draws for all rounds")
+	} else {
+		require(!named, "malformed", place, "must name no draw where nothing is drawn")
+	}
 	round, isRound := wholeOf(repeat["round"])
 	rounds, isRounds := wholeOf(repeat["rounds"])
 	values, isValues := wholeOf(repeat["values"])
@@ -327,19 +341,36 @@ func (s *Survey) checkRepeat() {
 	require(right, "malformed", place, "must be of one round")
 	s.Values = uint64(values)
 	total := 0.0
-	for _, q := range s.Questions {
-		total += float64(s.most(q)) * nats(q.Program.Memo.odds)
+	for _, program := range programs {
+		spent := float64(s.most(program)) * nats(program.Memo.odds)
+		if s.draws != nil {
+			total = math.Max(total, spent) // a device reports on one question alone
+		} else {
+			total += spent
+		}
 	}
 	stated := positive(repeat["epsilon"], place+".epsilon")
 	require(total <= stated*(1+1e-9), "odds_exceed", place+".epsilon", "must be the epsilon of all permanent reports")
 }
 
 // most is on how many answers to a question a device reports.
-func (s *Survey) most(q *Asked) uint64 {
-	if s.Values < q.Program.Size {
+func (s *Survey) most(program *Program) uint64 {
+	if s.Values < program.Size {
 		return s.Values
 	}
-	return q.Program.Size
+	return program.Size
+}
+
+// programs are those of the reports on a block, or on all questions where nothing is drawn.
+func (s *Survey) programs(block int) []*Program {
+	if s.draws != nil {
+		return []*Program{s.draws.blocks[block].program}
+	}
+	programs := []*Program{}
+	for _, q := range s.Questions {
+		programs = append(programs, q.Program)
+	}
+	return programs
 }
 
 // Index is the number of an answer: a text, a bool, a number, a cell [row, column], or nil for none.
@@ -449,12 +480,12 @@ func (s *Survey) asked(block int) []*Asked {
 
 // blockOfCode is the block that an invited person is asked, the same on every device.
 func (s *Survey) blockOfCode(code string) int {
-	hash := s.hashOfCode("warner block\n"+s.Study, code)
+	hash := s.hashOfCode("warner block\n"+s.draw, code)
 	return s.draws.drawn(binary.BigEndian.Uint64(hash))
 }
 
-// seal returns the body that leaves the device. block is what was drawn, and memos are permanent reports,
-// where there are rounds.
+// seal returns the body that leaves the device. block is what was drawn, and memos are the permanent reports
+// on what is asked, where there are rounds.
 func (s *Survey) seal(person Person, block int, memos [][]byte, next words) []byte {
 	body := s.head(person.Code)
 	for _, index := range s.public(person) {
@@ -466,14 +497,19 @@ func (s *Survey) seal(person Person, block int, memos [][]byte, next words) []by
 		for i, q := range s.asked(block) {
 			joint = joint*q.values() + indices[i]
 		}
-		return append(body, s.draws.record(block, joint, next)...)
+		indices = []uint64{joint}
 	}
-	for i, index := range indices {
-		if program := s.Questions[i].Program; program.Memo == nil {
-			body = append(body, program.draw(index, next)...)
+	for i, program := range s.programs(block) {
+		var report []byte
+		if program.Memo == nil {
+			report = program.draw(indices[i], next)
 		} else {
-			body = append(body, program.degrade(memos[i], next)...)
+			report = program.degrade(memos[i], next)
 		}
+		if s.draws != nil {
+			report = s.draws.record(block, report)
+		}
+		body = append(body, report...)
 	}
 	return body
 }

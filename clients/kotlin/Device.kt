@@ -70,7 +70,7 @@ class Device(address: String, private val folder: File, private val key: ByteArr
                 if (outcome != "unspent") return outcome
             }
             alone {
-                if (!kept.exists()) write(kept, survey.seal(person, block, memos(survey, person), ::systemWord))
+                if (!kept.exists()) write(kept, survey.seal(person, block, memos(survey, person, block), ::systemWord))
             }
         }
         val body = kept.readBytes()
@@ -87,13 +87,16 @@ class Device(address: String, private val folder: File, private val key: ByteArr
     private fun block(survey: Survey, code: String): Int {
         val draws = survey.draws ?: return 0
         if (survey.invited) return survey.blockOfCode(code)
-        val file = File(folder, "block-${survey.study}")
-        alone {
-            if (!file.exists()) write(file, draws.drawn(systemWord()).toString().toByteArray())
-        }
-        val block = file.readText().toIntOrNull()
-        require(block != null && block in draws.blocks.indices, "memo_altered", "block", "must be one of the blocks")
-        return block!!
+        return alone { keptBlock(survey, draws.drawn(systemWord())) }
+    }
+
+    /** The block that was drawn before under the same name; else this one, which is then kept. */
+    private fun keptBlock(survey: Survey, block: Int): Int {
+        val file = File(folder, "block-${survey.draw}")
+        if (!file.exists()) write(file, block.toString().toByteArray())
+        val kept = file.readText().toIntOrNull()
+        require(kept != null && kept in survey.draws!!.blocks.indices, "memo_altered", "block", "must be one of the blocks")
+        return kept!!
     }
 
     private fun connection(address: String) = (URL(url + address).openConnection() as HttpURLConnection).apply {
@@ -162,11 +165,13 @@ class Device(address: String, private val folder: File, private val key: ByteArr
      * The permanent reports on a person's answers: those that are kept, and for other answers new ones, which
      * are kept before it returns. All of them, or none where one has no room.
      */
-    private fun memos(survey: Survey, person: Person): List<ByteArray> {
+    private fun memos(survey: Survey, person: Person, block: Int): List<ByteArray> {
         if (survey.values == null) return emptyList()
-        val indices = survey.answers(person, 0)
-        survey.questions.forEachIndexed { i, question -> memo(survey, question, indices[i], false) }
-        return survey.questions.mapIndexed { i, question -> memo(survey, question, indices[i], true)!! }
+        val same = survey.draws == null || keptBlock(survey, block) == block
+        require(same, "memo_other", "code", "asks another question than that of all rounds on this device")
+        val (asked, programs, indices) = Triple(survey.asked(block), survey.programs(block), survey.answers(person, block))
+        asked.forEachIndexed { i, question -> memo(survey, question, programs[i], indices[i], false) }
+        return asked.mapIndexed { i, question -> memo(survey, question, programs[i], indices[i], true)!! }
     }
 
     /**
@@ -174,9 +179,9 @@ class Device(address: String, private val folder: File, private val key: ByteArr
      * report on. A place holds a code of the answer that nobody can tell without the key, and the sealed
      * report. The question, and not the round, names it: the next round finds it.
      */
-    private fun memo(survey: Survey, question: Asked, index: Long, draws: Boolean): ByteArray? {
-        val memo = question.data.getJSONObject("program").getJSONObject("memo")
-        val named = listOf(question.name, canonical(question.domain), canonical(memo)).joinToString("\n")
+    private fun memo(survey: Survey, question: Asked, program: Program, index: Long, draws: Boolean): ByteArray? {
+        val memo = (program.sampler as Permanent).memo
+        val named = listOf(question.name, canonical(question.domain), canonical(memo.data)).joinToString("\n")
         val series = hex(sha256("warner memo question\n$named".toByteArray()))
         val code = coded("value", "$series\n$index")
         val box = SecretKeySpec(coded("box", ""), "AES")
@@ -185,16 +190,15 @@ class Device(address: String, private val folder: File, private val key: ByteArr
             init(mode, box, GCMParameterSpec(8 * TAG, iv))
             updateAAD(bound)
         }
-        for (place in 0 until minOf(survey.values!!, question.program!!.size)) {
+        for (place in 0 until minOf(survey.values!!, program.size)) {
             val file = File(folder, "memo-$series-$place")
             if (!file.exists()) {
                 if (!draws) return null
                 val iv = randomBytes(IV)
-                val drawn = (question.program!!.sampler as Permanent).memo.sample(index)
-                write(file, code + iv + cipher(Cipher.ENCRYPT_MODE, iv).doFinal(drawn))
+                write(file, code + iv + cipher(Cipher.ENCRYPT_MODE, iv).doFinal(memo.sample(index)))
             }
             val kept = file.readBytes()
-            val whole = kept.size == code.size + IV + question.program!!.sampler.length + TAG
+            val whole = kept.size == code.size + IV + program.sampler.length + TAG
             require(whole, "memo_altered", question.name, "has a permanent report that was cut")
             if (!MessageDigest.isEqual(kept.copyOf(code.size), code)) continue
             val iv = kept.copyOfRange(code.size, code.size + IV)

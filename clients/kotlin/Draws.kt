@@ -22,8 +22,6 @@ internal class Draws(value: Any?, place: String) {
         require(data.opt("answer") == "parts", "malformed", place, "must have its kind of answers")
         odds = listed(data, "draw", place).map { Entries(JSONObject().put("draw", it), place).integer("draw") }
         val programs = listed(data, "programs", place).map { Program.read(it, "$place.programs") }
-        val once = programs.none { it.sampler is Permanent }
-        require(once, "malformed", place, "must have programs of one round")
         val law = { holds: Boolean, rule: String -> require(holds, "not_a_law", place, rule) }
         val used = hashSetOf<Long>()
         blocks = listed(data, "blocks", place).map {
@@ -68,13 +66,11 @@ internal class Draws(value: Any?, place: String) {
         }
     }
 
-    /** The report on a block. */
-    fun record(block: Int, index: Long, next: Words): ByteArray {
-        val program = blocks[block].program
-        val drawn = program.sampler.draw(index, next)
+    /** The report on a block, from that of its program. */
+    fun record(block: Int, drawn: ByteArray): ByteArray {
         var record = columns[0].bytes(block.toLong())
         var at = 0
-        val widths = program.widths()
+        val widths = blocks[block].program.widths()
         for ((slot, column) in columns.drop(1).withIndex()) {
             val taken = widths.getOrElse(slot) { 0 }
             record += drawn.copyOfRange(at, at + taken).copyOf(column.width) // 0 behind it

@@ -298,7 +298,7 @@ internal class Permanent(val memo: Program, val keep: Long, val coin: Long?) : S
 }
 
 /** A device program whose integers were read and checked. It takes an index below [size]. */
-class Program internal constructor(val size: Long, internal val sampler: Sampler) {
+class Program internal constructor(val size: Long, internal val sampler: Sampler, internal val data: JSONObject) {
     /** The record of one report on the answer with this index. */
     fun sample(index: Long): ByteArray = sampler.draw(index, ::systemWord)
 
@@ -329,7 +329,7 @@ class Program internal constructor(val size: Long, internal val sampler: Sampler
             val equal = !stated.exceeds(odds) && !odds.exceeds(stated) && fraction.data.opt("between") == "any"
             require(equal && power == ONE, "odds_differ", place, "must be the odds of its integers")
             require(!stated.exceeds(most), "odds_exceed", place, "must have odds of at most odds_at_most")
-            return Program(size, sampler)
+            return Program(size, sampler, data)
         }
 
         internal fun same(value: Any?, columns: List<Column>): Boolean {

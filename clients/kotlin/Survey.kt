@@ -188,6 +188,9 @@ class Survey internal constructor(val data: JSONObject) {
     /** Where each person is asked one block of the questions. */
     internal val draws: Draws?
 
+    /** The name under which a device keeps the block. */
+    internal val draw: String
+
     init {
         malformed(data.opt("format") == 1, "format", "must be 1")
         val digests = listOf("study", "layout").map { data.opt(it) as? String ?: "" }
@@ -227,6 +230,7 @@ class Survey internal constructor(val data: JSONObject) {
         questions.forEach { it.readQuestion(data.has("program"), weak) }
         draws = if (data.has("program")) Draws(data.opt("program"), "survey.program") else null
         values = readRepeat()
+        draw = if (values != null && draws != null) data.getJSONObject("repeat").getString("draw") else study
         val stated = positive(data.opt("epsilon"), "epsilon") * (1 + 1e-9)
         val total = if (draws == null) questions.map { it.epsilon }.sum() else checkBlocks(draws, weak)
         require(total <= stated, "odds_exceed", "survey.epsilon", "must be the epsilon of the odds")
@@ -250,25 +254,33 @@ class Survey internal constructor(val data: JSONObject) {
     internal fun asked(block: Int): List<Asked> =
         draws?.blocks?.get(block)?.names?.map { name -> questions.first { it.name == name } } ?: questions
 
+    /** The programs of the reports on a block, or on all questions where nothing is drawn. */
+    internal fun programs(block: Int): List<Program> =
+        if (draws == null) questions.map { it.program!! } else listOf(draws.blocks[block].program)
+
     /** The block that an invited person is asked, the same on every device. */
     internal fun blockOfCode(code: String): Int {
-        val hash = hashOfCode("warner block\n$study", code)
+        val hash = hashOfCode("warner block\n$draw", code)
         return draws!!.drawn(java.nio.ByteBuffer.wrap(hash).long)
     }
 
     /** A survey has permanent reports and says its rounds, or it has neither. */
     private fun readRepeat(): Long? {
-        val same = questions.all { (it.program?.sampler is Permanent) == data.has("repeat") }
+        val programs = draws?.blocks?.map { it.program } ?: programs(0)
+        val same = programs.all { (it.sampler is Permanent) == data.has("repeat") }
         malformed(same, "repeat", "must go with permanent reports of all questions")
         if (!data.has("repeat")) return null
+        val alone = draws == null || draws.blocks.all { it.names.size == 1 }
+        malformed(alone, "repeat", "must go with blocks of one question")
         val repeat = data.opt("repeat") as? JSONObject ?: JSONObject()
+        val named = if (draws == null) !repeat.has("draw") else DIGEST.matches(repeat.opt("draw") as? String ?: "")
+        malformed(named, "repeat", "must name what a device draws for all rounds, if anything")
         val (round, rounds, values) = listOf("round", "rounds", "values").map { whole(repeat.opt(it)) ?: 0 }
         malformed(round in 1..rounds && values >= 1, "repeat", "must be of one round")
-        val nats = questions.map {
-            minOf(values, it.program!!.size) * (it.program!!.sampler as Permanent).memo.sampler.odds.nats()
-        }
+        val nats = programs.map { minOf(values, it.size) * (it.sampler as Permanent).memo.sampler.odds.nats() }
+        val total = if (draws == null) nats.sum() else nats.max()!! // a device reports on one question alone
         val stated = positive(repeat.opt("epsilon"), "repeat.epsilon") * (1 + 1e-9)
-        require(nats.sum() <= stated, "odds_exceed", "survey.repeat", "must be the epsilon of all permanent reports")
+        require(total <= stated, "odds_exceed", "survey.repeat", "must be the epsilon of all permanent reports")
         return values
     }
 
@@ -288,21 +300,22 @@ class Survey internal constructor(val data: JSONObject) {
     }
 
     /**
-     * The body that leaves the device. [block] is what was drawn, and [memos] are permanent reports, where there
-     * are rounds.
+     * The body that leaves the device. [block] is what was drawn, and [memos] are the permanent reports on what
+     * is asked, where there are rounds.
      */
     internal fun seal(person: Person, block: Int, memos: List<ByteArray>, next: Words): ByteArray {
         val columns = columns(person)
-        val answers = answers(person, block)
+        var answers = answers(person, block)
         var body = head(person.code)
         for (index in columns) body += ByteArray(4) { (index ushr 8 * it).toByte() }
         if (draws != null) {
-            val joint = asked(block).zip(answers).fold(0L) { joint, (question, index) -> joint * question.values + index }
-            return body + draws.record(block, joint, next)
+            val both = asked(block).zip(answers)
+            answers = listOf(both.fold(0L) { joint, (question, index) -> joint * question.values + index })
         }
-        for ((i, question) in questions.withIndex()) {
-            val sampler = question.program!!.sampler
-            body += if (sampler is Permanent) sampler.degrade(memos[i], next) else sampler.draw(answers[i], next)
+        for ((i, program) in programs(block).withIndex()) {
+            val sampler = program.sampler
+            val report = if (sampler is Permanent) sampler.degrade(memos[i], next) else sampler.draw(answers[i], next)
+            body += if (draws == null) report else draws.record(block, report)
         }
         return body
     }

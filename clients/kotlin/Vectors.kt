@@ -73,7 +73,8 @@ object Vectors {
                     val words = Listed(draw.getJSONArray("words"))
                     val block = draws.drawn(words.next())
                     val index = draw.getJSONArray("encoded").getLong(block)
-                    same(hex(draws.record(block, index, words::next)), draw.getString("record"), name)
+                    val report = draws.blocks[block].program.sampler.draw(index, words::next)
+                same(hex(draws.record(block, report)), draw.getString("record"), name)
                     same(words.used, draw.getInt("used"), name)
                 }
                 continue
@@ -101,7 +102,7 @@ object Vectors {
                 same(index?.toString() ?: "", answer.optString("index"), "${case.getString("name")} ${answer.opt("answer")}")
             }
         }
-        for (file in listOf("finite.json", "rounds.json", "draws.json")) surveys(file, read(file))
+        for (file in listOf("finite.json", "rounds.json", "draws.json", "drawn_rounds.json")) surveys(file, read(file))
         for (file in listOf("studies.json")) {
             val cases = read(file)
             for (case in cases) {
@@ -129,7 +130,7 @@ object Vectors {
             val code = case.getString("code")
             val block = if (survey.draws == null) 0 else survey.blockOfCode(code)
             same(block, case.optInt("block"), name)
-            val memos = survey.questions.map { unhex(case.optJSONObject("memos")?.optString(it.name) ?: "") }
+            val memos = survey.asked(block).map { unhex(case.optJSONObject("memos")?.optString(it.name) ?: "") }
             val words = Listed(case.getJSONArray("words"))
             same(hex(survey.seal(Person(answers, public, code), block, memos, words::next)), case.getString("body"), name)
             same(words.used, case.getInt("used"), name)

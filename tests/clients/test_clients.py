@@ -24,8 +24,18 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from tests.browser._collecting import Relay, Served
-from tests.vectors.surveys import DRAWN, DRAWN_ANSWERS, FINITE, FINITE_ANSWERS, ROUNDS, SURVEY
+from tests.vectors.surveys import (
+    DRAWN,
+    DRAWN_ANSWERS,
+    DRAWN_ROUNDS,
+    FINITE,
+    FINITE_ANSWERS,
+    ROUNDS,
+    ROUNDS_ANSWERS,
+    SURVEY,
+)
 from warner.collector.submissions import SubmissionFormat
+from warner.collector.tokens import block_of_code
 
 PEOPLE = {"go": 1000, "rust": 1000, "kotlin": 100}  # each of whom starts a program
 LANGUAGES = {
@@ -257,6 +267,51 @@ def test_the_questions_of_a_person_are_drawn_once(client: Client, ask: Ask) -> N
         drawn.append(int(block.read_text()))
     assert set(drawn) >= {0, 2} and len(set(asked.bodies())) == 24
     assert asked.stop() == 24
+
+
+def test_one_question_is_drawn_for_all_rounds(client: Client, ask: Ask) -> None:
+    """Rejects a client that draws its question anew in each round, one that makes permanent reports on
+    other questions too, and one that takes a code of another question.
+    """
+    opened = DRAWN_ROUNDS.replace('"invited"', '"open"')
+    answers = [{n: a for n, a in each.items() if n != "hours"} for each in ROUNDS_ANSWERS]
+    drawn: dict[int, set[int]] = {}
+    for number, i in [(1, 0), (2, 0), (3, 1)]:
+        asked = ask(opened.replace("round = 2", f"round = {number}"))
+        for person in range(12):
+            sent = client.send(asked.relay.url, f"{person}", answers[i])
+            assert sent == (0, "sent")
+            (block,) = (client.folder / f"{person}").glob("block-*")
+            assert asked.bodies()[-1][36 + 16 + 4] == int(block.read_text())
+            drawn.setdefault(person, set()).add(int(block.read_text()))
+            assert len([*block.parent.glob("memo-*")]) == 1 + (number == 3)
+        assert asked.stop() == 12
+    assert all(len(blocks) == 1 for blocks in drawn.values())
+    assert len(set.union(*drawn.values())) > 1  # one in 4^11 by chance
+    asked = ask(opened.replace("round = 2", "round = 4"))
+    others = {**answers[2], "smokes": "nie", "drinks": 3, "place": [1, 1], "fit": None}
+    status, said = client.send(asked.relay.url, "0", others)
+    assert status == 2 and said.startswith("memo_full: ") and not asked.bodies()
+    assert asked.stop() == 0
+    kept = None
+    for number in (1, 2):
+        asked = ask(DRAWN_ROUNDS.replace("round = 2", f"round = {number}"), codes=24)
+        blocks = {code: block_of_code(asked.served.study, code) for code in asked.served.codes}
+        kept = next(iter(blocks.values())) if kept is None else kept
+        same, other = (
+            next(code for code, block in blocks.items() if (block == kept) is is_same)
+            for is_same in (True, False)
+        )
+        if number == 1:
+            assert client.send(asked.relay.url, "a", answers[0], same) == (0, "sent")
+        before = {path.name for path in (client.folder / "a").iterdir()}
+        status, said = client.send(asked.relay.url, "a", answers[0], other)
+        assert status == 2 and said.startswith("memo_other: ")
+        assert {path.name for path in (client.folder / "a").iterdir()} == before
+        if number == 2:
+            assert client.send(asked.relay.url, "a", answers[0], same) == (0, "sent")
+        assert asked.stop() == 1
+    assert len([*(client.folder / "a").glob("memo-*")]) == 1
 
 
 @pytest.mark.parametrize(

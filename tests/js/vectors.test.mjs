@@ -90,6 +90,12 @@ for (const [i, kept] of read("submissions.json").entries()) {
   });
 }
 
+/** The permanent reports of a case, by their questions. */
+function asMemos(memos) {
+  return memos && Object.fromEntries(
+    Object.entries(memos).map(([question, memo]) => [question, Buffer.from(memo, "hex")]));
+}
+
 for (const file of ["finite.json", "rounds.json"]) {
   const [small, ...cases] = read(file);
   for (const { name, code, answers, public: columns, memos, words, used, body, edits, error } of cases) {
@@ -101,9 +107,7 @@ for (const file of ["finite.json", "rounds.json"]) {
       }
       const survey = await warner.readSurvey(bytes(small.served), small.sha256);
       const next = warner.listedWords(words.map(BigInt));
-      const kept = memos && Object.fromEntries(
-        Object.entries(memos).map(([question, memo]) => [question, Buffer.from(memo, "hex")]));
-      const person = { answers, public: columns, code, memos: kept, words: next };
+      const person = { answers, public: columns, code, memos: asMemos(memos), words: next };
       const sealed = await warner.seal(survey, person);
       assert.equal(warner.hexadecimal(warner.body(survey, [sealed])), body);
       assert.equal(next.used(), used);
@@ -111,38 +115,42 @@ for (const file of ["finite.json", "rounds.json"]) {
   }
 }
 
-const [drawn, ...draws] = read("draws.json");
-
-for (const { name, code, block, answers, public: columns, words, used, body, edits, error } of draws) {
-  test(`draws: ${name ?? code}`, async () => {
-    if (error) {
-      const document = edited(JSON.parse(drawn.served), edits);
-      assert.throws(() => warner.checkSurvey(document), refused(error));
-      return;
-    }
-    const survey = await warner.readSurvey(bytes(drawn.served), drawn.sha256);
-    assert.equal(await warner.blockOfCode(survey, code), block);
-    assert.deepEqual(Object.keys(answers).sort(), [...warner.blocks(survey.program)[block].attributes].sort());
-    const next = warner.listedWords(words.map(BigInt));
-    const sealed = await warner.seal(survey, { answers, block, public: columns, code, words: next });
-    assert.equal(warner.hexadecimal(warner.body(survey, [sealed])), body);
-    assert.equal(next.used(), used);
-    assert.equal(sealed.length, warner.submissionLength(survey));
-    assert.equal(warner.blockOf(survey, sealed), block);
-    const other = (block + 1) % 3;
-    await assert.rejects(
-      warner.seal(survey, { answers, block: other, public: columns, code }), refused("bad_answer"),
-    );
-    const { attributes } = warner.blocks(survey.program)[other];
-    const theirs = Object.fromEntries(attributes.map((name) => [name, { smokes: "nie", drinks: 1, fit: true }[name]]));
-    await assert.rejects(
-      warner.seal(survey, { answers: theirs, block: other, public: columns, code }), refused("code"),
-    );
-  });
+for (const file of ["draws.json", "drawn_rounds.json"]) {
+  const [drawn, ...cases] = read(file);
+  for (const { name, code, block, answers, public: columns, memos, words, used, body, edits, error } of cases) {
+    test(`${file}: ${name ?? code}`, async () => {
+      if (error) {
+        const document = edited(JSON.parse(drawn.served), edits);
+        assert.throws(() => warner.checkSurvey(document), refused(error));
+        return;
+      }
+      const survey = await warner.readSurvey(bytes(drawn.served), drawn.sha256);
+      assert.equal(await warner.blockOfCode(survey, code), block);
+      const found = warner.blocks(survey.program);
+      assert.deepEqual(Object.keys(answers).sort(), [...found[block].attributes].sort());
+      const next = warner.listedWords(words.map(BigInt));
+      const person = { answers, block, public: columns, code, memos: asMemos(memos) };
+      const sealed = await warner.seal(survey, { ...person, words: next });
+      assert.equal(warner.hexadecimal(warner.body(survey, [sealed])), body);
+      assert.equal(next.used(), used);
+      assert.equal(sealed.length, warner.submissionLength(survey));
+      assert.equal(warner.blockOf(survey, sealed), block);
+      const other = (block + 1) % found.length;
+      await assert.rejects(warner.seal(survey, { ...person, block: other }), refused("bad_answer"));
+      const { attributes, program } = found[other];
+      const theirs = { smokes: "nie", drinks: 1, fit: true, place: [0, 0] };
+      const named = Object.fromEntries(attributes.map((one) => [one, theirs[one]]));
+      const kept = memos && { [attributes[0]]: warner.sample(program.memo, 0) };
+      await assert.rejects(
+        warner.seal(survey, { answers: named, block: other, public: columns, code, memos: kept }),
+        refused("code"),
+      );
+    });
+  }
 }
 
 test("draws: by the odds, with one word, and before any answer", () => {
-  const { program } = JSON.parse(drawn.served);
+  const { program } = JSON.parse(read("draws.json")[0].served);
   const found = warner.blocks(program);
   let end = 0n;
   found.forEach(({ width }, block) => {

@@ -6,7 +6,8 @@ docs/device_programs.md defines the programs. A file is ``{"what": .., "cases": 
   hexadecimal, and how many of the words were used;
 - programs.json: programs with altered entries, and the name of the error that refuses each;
 - encodings.json: a domain and answers, with the index and the position of each.
-- studies.json, submissions.json, draws.json, finite.json and rounds.json, see surveys.py.
+- studies.json, submissions.json, draws.json, finite.json, rounds.json and drawn_rounds.json, see
+  surveys.py.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import numpy as np
 
 import warner
 from tests.reference_source import ReferenceSource
-from tests.vectors.surveys import draws, finite, rounds, studies, submissions
+from tests.vectors.surveys import drawn_rounds, draws, finite, rounds, studies, submissions
 from warner import Categorical, Grid, Integers, Interval, Product
 from warner.domains import Domain, Optional
 from warner.mechanisms import Mechanism
@@ -561,6 +562,7 @@ FILES: dict[str, Callable[[], dict[str, Any]]] = {
     "draws.json": draws,
     "finite.json": finite,
     "rounds.json": rounds,
+    "drawn_rounds.json": drawn_rounds,
 }
 
 

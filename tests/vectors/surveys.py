@@ -4,12 +4,14 @@
 - submissions.json: answers, words and an id or an invitation code, with the bytes that leave the device;
 - draws.json: a survey that asks each person a pair of questions or one, the block that each code draws,
   and its sealed answers; then alterations that are refused;
-- finite.json and rounds.json: a small survey, and one in rounds, with sealed answers and alterations.
+- finite.json and rounds.json: a small survey, and one in rounds, with sealed answers and alterations;
+- drawn_rounds.json: the same for a survey in rounds that asks each device one question, the same in all.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import random
 from bisect import bisect_right
@@ -22,7 +24,7 @@ import numpy as np
 from tests.parity.mechanisms._device_check import planar_odds
 from tests.reference_source import ReferenceSource
 from warner.collector.survey_document import survey_bytes, survey_digest, survey_document
-from warner.mechanisms import OneOf, Permanent
+from warner.mechanisms import Mechanism, OneOf, Permanent
 from warner.mechanisms.device_program import fraction, numbers
 from warner.reports.reports import Reports
 from warner.studies.study import Study
@@ -158,6 +160,34 @@ epsilon = 0.5
 values = [true, false]
 mechanism = "UnaryEncoding"
 epsilon = 0.5
+"""
+DRAWN_ROUNDS = """
+[collect]
+access = "invited"
+[repeat]
+rounds = 4
+round = 2
+forever = 2.0
+values = 2
+[ask]
+each = "one"
+epsilon = 0.5
+[public.ward]
+values = ["north", "south"]
+[attributes.smokes]
+values = ["nie", "café", "oft"]
+mechanism = "RandomizedResponse"
+[attributes.drinks]
+integers = [0, 20]
+missing = "answer"
+mechanism = "SubsetSelection"
+[attributes.place]
+grid = { rows = 3, columns = 2, side = 0.5 }
+mechanism = "LocalHashing"
+[attributes.fit]
+values = [true, false]
+missing = "answer"
+mechanism = "UnaryEncoding"
 """
 PUBLIC = [{"ward": "south", "visit": "2024-05-31"}, {"ward": "north", "visit": "2026-W01"}]
 ANSWERS: list[dict[str, Any]] = [
@@ -418,20 +448,82 @@ def draws() -> dict[str, Any]:
         "In the survey of the first case, each code draws this block. The answers to its questions, with "
         "these words, are sealed as these bytes. The last cases set entries of the survey, as studies.json."
     )
-    study, rng = Study.parse(DRAWN), random.Random(21)
-    served, draw = survey_bytes(study), study.draw
-    assert isinstance(draw, OneOf)
+    study = Study.parse(DRAWN)
+    served = survey_bytes(study)
     cases: list[dict[str, Any]] = [{"served": served.decode(), "sha256": survey_digest(served)}]
+    cases += _invited_to_blocks(study, study.digest, DRAWN_ANSWERS, random.Random(21))
+    program = survey_document(study)["program"]
+    cases += [
+        {"name": n, "edits": edits, "error": error} for n, edits, error in _drawn_wrong(program)
+    ]
+    return {"what": what, "cases": cases}
+
+
+def drawn_rounds() -> dict[str, Any]:
+    what = (
+        "The first case is round 2 of a survey of 4, in which each device draws one question for all "
+        "rounds. Each code draws this block. Devices that keep this permanent report, memos, seal the "
+        "answer with these words as these bytes. The last cases set entries of the survey."
+    )
+    study = Study.parse(DRAWN_ROUNDS)
+    document = survey_document(study)
+    repeat, program = document["repeat"], document["program"]
+    # The name of the draw, by its definition: the questions and the headers of their permanent reports.
+    assert isinstance(study.draw, OneOf)
+    series = [[name, inner.memo.header] for name, inner in study.draw.permanent.items()]
+    text = json.dumps(series, sort_keys=True, separators=(",", ":"))
+    name = hashlib.sha256(text.encode()).hexdigest()
+    cases = [
+        _served(study),
+        *_invited_to_blocks(study, name, ROUNDS_ANSWERS, random.Random(24)),
+    ]
+    before, _, after = DRAWN_ROUNDS.partition("[repeat]")
+    once = survey_document(Study.parse(before + after[after.index("[ask]") :]))["program"]
+    pair = ["program", "blocks", 0, "attributes"]
+    wrong: list[tuple[str, list[Any], str]] = [
+        ("a round after the last", [[["repeat", "round"], 5]], "malformed"),
+        ("no rounds", [[["repeat"], None]], "malformed"),
+        ("a draw without a name", [[["repeat", "draw"], None]], "malformed"),
+        ("a name of capital letters", [[["repeat", "draw"], name.upper()]], "malformed"),
+        ("questions of one round", [[["program"], once]], "malformed"),
+        ("a block of two questions", [[pair, ["smokes", "fit"]]], "malformed"),
+        ("another question", [[pair, ["wine"]]], "malformed"),
+        ("a smaller epsilon for ever", [[["repeat", "epsilon"], repeat["epsilon"] - 0.1]], "odds_exceed"),
+        ("more permanent reports", [[["repeat", "values"], 3]], "odds_exceed"),
+        ("a smaller epsilon of a question", [[["questions", 2, "epsilon"], 0.4]], "odds_exceed"),
+        ("a smaller epsilon of all", [[["epsilon"], 0.4]], "odds_exceed"),
+        ("odds that do not add up", [[["program", "draw", 0], 1]], "not_a_law"),
+        ("a round that keeps all", [[["program", "programs", 0, "keep"], hex(2**64)]], "not_a_law"),
+        ("a round that keeps more", [[["program", "programs", 0, "keep"], hex(2**64 - 1)]], "odds_differ"),
+        ("fewer columns", [[["program", "columns"], program["columns"][:-1]]], "columns_differ"),
+    ]  # fmt: skip
+    cases += [{"name": name, "edits": edits, "error": error} for name, edits, error in wrong]
+    return {"what": what, "cases": cases}
+
+
+def _invited_to_blocks(
+    study: Study, name: str, answers_of: list[dict[str, Any]], rng: random.Random
+) -> list[dict[str, Any]]:
+    """The sealed answers of twelve invited people to the blocks that their codes draw under a name."""
+    cases, draw = [], study.draw
+    assert isinstance(draw, OneOf)
     for i in range(12):
         code = "".join(rng.choices("23456789ABCDEFGHJKMNPQRSTVWXYZ", k=16))
-        text = f"warner block\n{study.digest}\n{code}"
+        text = f"warner block\n{name}\n{code}"
         word = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
         block = bisect_right(list(accumulate(draw.odds))[:-1], word)
         names = draw.blocks[block]
-        answers = {name: DRAWN_ANSWERS[i % len(DRAWN_ANSWERS)][name] for name in names}
+        answers = {name: answers_of[i % len(answers_of)][name] for name in names}
         words = [rng.getrandbits(64) for _ in range(_WORDS)]
         source, inner = ReferenceSource(words), list(draw.parts.values())[block]
-        columns = inner.randomize_encoded(inner.encode([answers]), source)
+        memos = {}
+        if isinstance(inner, Permanent):
+            drawn = ReferenceSource([rng.getrandbits(64) for _ in range(_WORDS)])
+            kept = inner.memo.randomize_encoded(_as_encoded(inner, answers[names[0]]), drawn)
+            memos = {names[0]: Reports(inner.memo.header, kept).records()[0].hex()}
+            columns = inner.degrade(kept, source)
+        else:
+            columns = inner.randomize_encoded(inner.encode([answers]), source)
         joined = draw.schema.join(np.array([block]), {block: columns})
         record = Reports(draw.header, joined).records()[0]
         text = f"warner invitation\n{study.digest}\n{code}"
@@ -442,16 +534,13 @@ def draws() -> dict[str, Any]:
                 "block": block,
                 "answers": answers,
                 "public": {"ward": "north"},
+                **({"memos": memos} if memos else {}),
                 "words": [hex(word) for word in words[: source.used + 1]],
                 "used": source.used,
                 "body": (b"WRN1" + bytes.fromhex(study.layout) + sealed).hex(),
             }
         )
-    program = survey_document(study)["program"]
-    cases += [
-        {"name": n, "edits": edits, "error": error} for n, edits, error in _drawn_wrong(program)
-    ]
-    return {"what": what, "cases": cases}
+    return cases
 
 
 def _drawn_wrong(program: Mapping[str, Any]) -> list[tuple[str, list[Any], str]]:
@@ -483,7 +572,9 @@ def _drawn_wrong(program: Mapping[str, Any]) -> list[tuple[str, list[Any], str]]
 
 
 def _encoded(study: Study, name: str, answers: Mapping[str, Any]) -> np.ndarray:
-    """One encoded answer, as a column."""
-    answer = answers[name]
-    given = tuple(answer) if isinstance(answer, list) else answer
-    return study.mechanisms[name].encode([given])
+    """One encoded answer to a question, as a column."""
+    return _as_encoded(study.mechanisms[name], answers[name])
+
+
+def _as_encoded(mechanism: Mechanism, answer: Any) -> np.ndarray:
+    return mechanism.encode([tuple(answer) if isinstance(answer, list) else answer])

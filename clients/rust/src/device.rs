@@ -1,6 +1,7 @@
 //! The installation of one person: what is kept until it was sent, permanent reports, and the connection.
 
-use crate::programs::{random, require, system_word, Refusal};
+use crate::draws::Draws;
+use crate::programs::{random, require, system_word, Program, Refusal};
 use crate::survey::{hex, Asked, Person, Survey};
 use ring::aead::{Aad, LessSafeKey, Nonce, UnboundKey, AES_256_GCM};
 use ring::{digest, hmac};
@@ -108,7 +109,7 @@ impl Device {
                         return Ok(outcome);
                     }
                 }
-                let memos = self.memos(survey, person)?;
+                let memos = self.memos(survey, person, block)?;
                 self.keep(&path, survey.seal(person, block, &memos, &mut system_word)?)?
             }
             read => read?,
@@ -136,10 +137,15 @@ impl Device {
             Some(draws) if survey.invited => return Ok(survey.block_of_code(draws, code)?),
             Some(draws) => draws,
         };
-        let path = self.folder.join(format!("block-{}", survey.study));
+        self.kept_block(survey, draws, draws.drawn(system_word()))
+    }
+
+    /// The block that was drawn before under the same name; else this one, which is then kept.
+    fn kept_block(&self, survey: &Survey, draws: &Draws, block: usize) -> Result<usize, Error> {
+        let path = self.folder.join(format!("block-{}", survey.draw));
         let kept = match fs::read(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                self.keep(&path, draws.drawn(system_word()).to_string().into_bytes())?
+                self.keep(&path, block.to_string().into_bytes())?
             }
             read => read?,
         };
@@ -202,16 +208,24 @@ impl Device {
 
     /// The permanent reports on a person's answers: those that are kept, and for other answers new ones,
     /// which are kept before it returns. All of them, or none where one has no room.
-    fn memos(&self, survey: &Survey, person: &Person) -> Result<Vec<Vec<u8>>, Error> {
+    fn memos(&self, survey: &Survey, person: &Person, block: usize) -> Result<Vec<Vec<u8>>, Error> {
         if survey.values.is_none() {
             return Ok(Vec::new());
         }
-        let (indices, _) = survey.given(person, 0)?;
-        for (question, index) in survey.questions.iter().zip(&indices) {
-            self.memo(survey, question, *index, false)?;
+        if let Some(draws) = &survey.draws {
+            let same = self.kept_block(survey, draws, block)? == block;
+            let rule = "asks another question than that of all rounds on this device";
+            require(same, "memo_other", "code", rule)?;
         }
-        let asked = survey.questions.iter().zip(&indices);
-        asked.map(|(question, index)| self.memo(survey, question, *index, true)).collect()
+        let (indices, _) = survey.given(person, block)?;
+        let asked: Vec<_> = survey.asked(block).into_iter().zip(survey.programs(block)).collect();
+        for ((question, program), index) in asked.iter().zip(&indices) {
+            self.memo(survey, question, program, *index, false)?;
+        }
+        let memo = |((question, program), index): (&(&Asked, &Program), &u64)| {
+            self.memo(survey, question, program, *index, true)
+        };
+        asked.iter().zip(&indices).map(memo).collect()
     }
 
     /// The permanent report on one answer. They lie in numbered places, one for each answer that a device
@@ -219,11 +233,18 @@ impl Device {
     ///
     /// A place holds a code of the answer that nobody can tell without the key, and the sealed report. The
     /// question, and not the round, names it: the next round finds it.
-    fn memo(&self, survey: &Survey, q: &Asked, index: u64, draws: bool) -> Result<Vec<u8>, Error> {
+    fn memo(
+        &self,
+        survey: &Survey,
+        q: &Asked,
+        program: &Program,
+        index: u64,
+        draws: bool,
+    ) -> Result<Vec<u8>, Error> {
         let named = Value::from(vec![
             Value::from(q.name.clone()),
             q.data["domain"].clone(),
-            q.data["program"]["memo"].clone(),
+            program.data["memo"].clone(),
         ]);
         let text = format!("warner memo question\n{named}");
         let series = hex(digest::digest(&digest::SHA256, text.as_bytes()).as_ref());
@@ -233,13 +254,13 @@ impl Device {
         let bound = [series.as_bytes(), code.as_ref()].concat();
         let sealed_at = code.as_ref().len() + NONCE;
         let refused = |rule| Refusal { code: "memo_altered", place: q.name.clone(), rule };
-        for place in 0..survey.most(q) {
+        for place in 0..survey.most(program) {
             let path = self.folder.join(format!("memo-{series}-{place}"));
             let kept = match fs::read(&path) {
                 Err(error) if error.kind() == ErrorKind::NotFound && !draws => return Ok(Vec::new()),
                 Err(error) if error.kind() == ErrorKind::NotFound => {
                     let iv = random::<NONCE>();
-                    let mut record = q.program().memo().map_or_else(Vec::new, |memo| memo.sample(index));
+                    let mut record = program.memo().map_or_else(Vec::new, |memo| memo.sample(index));
                     let nonce = Nonce::assume_unique_for_key(iv);
                     key.seal_in_place_append_tag(nonce, Aad::from(&bound), &mut record)
                         .map_err(|_| refused("has a permanent report that cannot be sealed"))?;
@@ -247,7 +268,7 @@ impl Device {
                 }
                 read => read?,
             };
-            if kept.len() != sealed_at + q.program().length() + TAG {
+            if kept.len() != sealed_at + program.length() + TAG {
                 return Err(refused("has a permanent report that was cut").into());
             }
             if kept.starts_with(code.as_ref()) {

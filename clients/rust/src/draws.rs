@@ -1,6 +1,6 @@
 //! Surveys that ask each person one block of their questions, which is drawn: programs `one_of`.
 
-use crate::programs::{numbers, require, Column, Entries, Program, Refusal, Words};
+use crate::programs::{numbers, require, Column, Entries, Program, Refusal};
 use num_bigint::BigUint;
 use num_traits::{One, Zero};
 use serde_json::{Map, Value};
@@ -47,8 +47,6 @@ impl Draws {
             .iter()
             .map(|program| Program::read_at(program, &format!("{place}.programs")))
             .collect::<Result<Vec<_>, _>>()?;
-        let once = programs.iter().all(|program| program.memo().is_none());
-        require(once, "malformed", place, "must have programs of one round")?;
         let blocks = listed
             .iter()
             .map(|block| Block::read(block, programs.len(), place))
@@ -116,11 +114,10 @@ impl Draws {
         beyond.count()
     }
 
-    /// The report on a block.
-    pub fn record(&self, block: usize, index: u64, next: &mut Words) -> Vec<u8> {
+    /// The report on a block, from that of its program.
+    pub fn record(&self, block: usize, drawn: &[u8]) -> Vec<u8> {
         let mut record = Vec::new();
         self.number().append(&mut record, block as u64);
-        let drawn = self.program(block).draw(index, next);
         let (mut at, own) = (0, self.program(block).widths());
         for (slot, width) in self.widths.iter().enumerate() {
             let taken = own.get(slot).copied().unwrap_or(0);

@@ -309,6 +309,7 @@ enum Sampler {
 /// A device program whose integers were read and checked. It takes an index below `size`.
 pub struct Program {
     pub size: u64,
+    pub(crate) data: Value,
     sampler: Sampler,
 }
 
@@ -337,7 +338,8 @@ impl Program {
         require(index, "malformed", place, "must have its kind of answers")?;
         let strange = data.keys().any(|key| !e.read.contains(&key.as_str()));
         require(!strange, "malformed", place, "must have the entries of its sampler")?;
-        let program = Program { size: integers.size, sampler: integers.sampler(&e)? };
+        let program =
+            Program { size: integers.size, data: value.clone(), sampler: integers.sampler(&e)? };
         let columns = program.columns_are(data.get("columns"));
         require(columns, "columns_differ", place, "must have the columns of its sampler")?;
         let odds = program.odds();

@@ -39,6 +39,7 @@ pub struct Survey {
     pub values: Option<u64>,
     pub data: Value,
     pub(crate) draws: Option<Draws>, // where each person is asked one block of the questions
+    pub(crate) draw: String,         // the name under which a device keeps the block
 }
 
 /// Who answers a survey once: an entry for every question that is asked, see `Device::asked`, and for every
@@ -57,6 +58,10 @@ fn malformed(holds: bool, place: &str, rule: &'static str) -> Result<(), Refusal
 fn text_of<'a>(data: &'a Value, key: &str, rule: &'static str) -> Result<&'a str, Refusal> {
     malformed(data[key].is_string(), key, rule)?;
     Ok(data[key].as_str().unwrap_or(""))
+}
+
+fn is_digest(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|d| matches!(d, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 fn positive(value: &Value, place: &str) -> Result<f64, Refusal> {
@@ -240,10 +245,6 @@ impl Asked {
         require(weak || !odds.exceeds(&most), "unprotected", &place, rule)
     }
 
-    pub(crate) fn program(&self) -> &Program {
-        self.program.as_ref().expect("is a question")
-    }
-
     /// The number of an answer: a text, true or false, a number, a cell [row, column], or null for none.
     pub fn index(&self, answer: &Value) -> Result<u64, Refusal> {
         if answer.is_null() {
@@ -284,15 +285,13 @@ impl Survey {
 
     pub(crate) fn check(data: Value) -> Result<Survey, Refusal> {
         malformed(data["format"] == json!(1), "format", "must be 1")?;
-        let is_digest = |text: &str| {
-            text.len() == 64 && text.bytes().all(|d| matches!(d, b'0'..=b'9' | b'a'..=b'f'))
-        };
         let study = text_of(&data, "study", "must be a digest")?.to_string();
         let layout = text_of(&data, "layout", "must be a digest")?.to_string();
         malformed(is_digest(&study) && is_digest(&layout), "study", "must have digests of 64 digits")?;
         let access = text_of(&data, "access", "must be open or invited")?;
         malformed(access == "open" || access == "invited", "access", "must be open or invited")?;
         let invited = access == "invited";
+        let draw = study.clone();
         text_of(&data, "contact", "must be a text")?;
         let weak = data.get("weak_protection");
         let true_or_missing = weak.map_or(true, |weak| weak == true);
@@ -330,7 +329,8 @@ impl Survey {
         let mut total: f64 = questions.iter().map(|q| q.epsilon).sum();
         let draws =
             data.get("program").map(|program| Draws::read(program, "survey.program")).transpose()?;
-        let mut survey = Survey { study, layout, invited, questions, public, values: None, data, draws };
+        let mut survey =
+            Survey { study, layout, invited, questions, public, values: None, data, draws, draw };
         if let Some(draws) = &survey.draws {
             total = survey.check_blocks(draws, weak)?;
         }
@@ -364,28 +364,50 @@ impl Survey {
     /// A survey has permanent reports and says its rounds, or it has neither.
     fn check_repeat(&mut self) -> Result<(), Refusal> {
         let repeat = self.data.get("repeat");
-        let memo = |q: &Asked| q.program.as_ref().and_then(Program::memo).is_some();
-        let same = self.questions.iter().all(|q| memo(q) == repeat.is_some());
+        let count = self.draws.as_ref().map_or(1, |draws| draws.blocks.len());
+        let programs: Vec<&Program> = (0..count).flat_map(|block| self.programs(block)).collect();
+        let same = programs.iter().all(|program| program.memo().is_some() == repeat.is_some());
         malformed(same, "repeat", "must go with permanent reports of all questions")?;
         let repeat = match repeat {
             Some(repeat) => repeat,
             None => return Ok(()),
         };
+        let alone = self.draws.is_none() || (0..count).all(|block| self.asked(block).len() == 1);
+        malformed(alone, "repeat", "must go with blocks of one question")?;
+        let draw = repeat["draw"].as_str().filter(|draw| is_digest(draw)).map(str::to_string);
+        let named =
+            draw.is_some() == self.draws.is_some() && (draw.is_some() || repeat.get("draw").is_none());
+        malformed(named, "repeat", "must name what a device draws for all rounds, if anything")?;
         let [round, rounds, values] =
             ["round", "rounds", "values"].map(|key| whole(&repeat[key]).unwrap_or(0));
         malformed(1 <= round && round <= rounds && values >= 1, "repeat", "must be of one round")?;
         let epsilon = positive(&repeat["epsilon"], "repeat.epsilon")?;
-        self.values = Some(values as u64);
-        let nats =
-            |q: &Asked| self.most(q) as f64 * q.program().memo().map_or(0.0, |memo| memo.odds().nats());
-        let total: f64 = self.questions.iter().map(nats).sum();
+        let nats = programs.iter().map(|program| {
+            let most = program.size.min(values as u64) as f64;
+            most * program.memo().map_or(0.0, |memo| memo.odds().nats())
+        });
+        let total: f64 = match self.draws {
+            None => nats.sum(),
+            Some(_) => nats.fold(0.0, f64::max), // a device reports on one question alone
+        };
         let rule = "must be the epsilon of all permanent reports";
-        require(total <= epsilon * (1.0 + 1e-9), "odds_exceed", "survey.repeat.epsilon", rule)
+        require(total <= epsilon * (1.0 + 1e-9), "odds_exceed", "survey.repeat.epsilon", rule)?;
+        self.values = Some(values as u64);
+        self.draw = draw.unwrap_or_else(|| self.study.clone());
+        Ok(())
     }
 
     /// On how many answers to a question a device reports.
-    pub(crate) fn most(&self, question: &Asked) -> u64 {
-        self.values.unwrap_or(0).min(question.program().size)
+    pub(crate) fn most(&self, program: &Program) -> u64 {
+        self.values.unwrap_or(0).min(program.size)
+    }
+
+    /// The programs of the reports on a block, or on all questions where nothing is drawn.
+    pub(crate) fn programs(&self, block: usize) -> Vec<&Program> {
+        match &self.draws {
+            None => self.questions.iter().filter_map(|q| q.program.as_ref()).collect(),
+            Some(draws) => vec![draws.program(block)],
+        }
     }
 
     /// The questions of a block, or all where nothing is drawn.
@@ -401,7 +423,7 @@ impl Survey {
 
     /// The block that an invited person is asked, the same on every device.
     pub(crate) fn block_of_code(&self, draws: &Draws, code: &str) -> Result<usize, Refusal> {
-        let hash = self.hash_of_code(&format!("warner block\n{}", self.study), code)?;
+        let hash = self.hash_of_code(&format!("warner block\n{}", self.draw), code)?;
         Ok(draws.drawn(hash.iter().take(8).fold(0, |word, byte| word << 8 | u64::from(*byte))))
     }
 
@@ -412,8 +434,8 @@ impl Survey {
         Ok((answers, indices(&columns, &self.public, &person.public)?))
     }
 
-    /// The body that leaves the device. `block` is what was drawn, and `memos` are permanent reports, where
-    /// there are rounds.
+    /// The body that leaves the device. `block` is what was drawn, and `memos` are the permanent reports on
+    /// what is asked, where there are rounds.
     pub(crate) fn seal(
         &self,
         person: &Person,
@@ -421,22 +443,23 @@ impl Survey {
         memos: &[Vec<u8>],
         next: &mut Words,
     ) -> Result<Vec<u8>, Refusal> {
-        let (answers, public) = self.given(person, block)?;
+        let (mut answers, public) = self.given(person, block)?;
         let mut body = self.head(&person.code)?;
         for index in public {
             body.extend_from_slice(&(index as u32).to_le_bytes());
         }
-        if let Some(draws) = &self.draws {
+        if self.draws.is_some() {
             let both = self.asked(block).into_iter().zip(answers);
-            let joint = both.fold(0, |joint, (question, index)| joint * question.values() + index);
-            body.extend(draws.record(block, joint, next));
-            return Ok(body);
+            answers = vec![both.fold(0, |joint, (q, index)| joint * q.values() + index)];
         }
-        for (i, question) in self.questions.iter().enumerate() {
-            let program = question.program();
-            body.extend(match self.values {
+        for (i, program) in self.programs(block).into_iter().enumerate() {
+            let report = match self.values {
                 None => program.draw(answers[i], next),
                 Some(_) => program.degrade(&memos[i], next),
+            };
+            body.extend(match &self.draws {
+                None => report,
+                Some(draws) => draws.record(block, &report),
             });
         }
         Ok(body)

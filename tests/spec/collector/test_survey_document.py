@@ -16,7 +16,7 @@ import pytest
 from tests.refusals import refused
 from tests.services import postgres_address, postgres_files
 from tests.spec.collector._live import STUDY, published
-from tests.vectors.surveys import ANSWERS, DRAWN as DRAWN_SURVEY, SURVEY
+from tests.vectors.surveys import ANSWERS, DRAWN as DRAWN_SURVEY, DRAWN_ROUNDS, SURVEY
 from warner import OneOf, estimate
 from warner._core.text import canonical
 from warner.collector import collector as module
@@ -29,6 +29,7 @@ from warner.collector.refusals import Refused
 from warner.collector.stores import PostgresStore, SQLiteStore, Store
 from warner.collector.submissions import HEAD_BYTES, SubmissionFormat
 from warner.collector.survey_document import survey_bytes, survey_digest, survey_document
+from warner.collector.tokens import block_of_code
 from warner.design.shuffling import shuffled
 from warner.errors import ArgumentError, StudyError
 from warner.studies.study import Study
@@ -325,13 +326,20 @@ def test_sealed_known_answers_are_what_the_collector_reads() -> None:
         assert records == case["records"]
 
 
-def test_the_draws_of_known_codes_are_what_the_collector_reads() -> None:
-    study = Study.parse(DRAWN_SURVEY)
+@pytest.mark.parametrize(
+    "text, file, blocks", [(DRAWN_SURVEY, "draws.json", 3), (DRAWN_ROUNDS, "drawn_rounds.json", 4)]
+)
+def test_the_draws_of_known_codes_are_what_the_collector_reads(
+    text: str, file: str, blocks: int
+) -> None:
+    """Rejects a device in Python that draws otherwise than the clients, or anew in each round."""
+    study = Study.parse(text)
     form = SubmissionFormat(study)
-    cases = json.loads((VECTORS / "draws.json").read_text())["cases"]
+    cases = json.loads((VECTORS / file).read_text())["cases"]
     sealed = [case for case in cases if "code" in case]
-    assert {case["block"] for case in sealed} == {0, 1, 2}
+    assert {case["block"] for case in sealed} == {*range(blocks)}
     for case in sealed:
+        assert block_of_code(study, case["code"]) == case["block"]
         batch = form.parse(bytes.fromhex(case["body"]))
         assert batch.columns("questions")["block"].tolist() == [case["block"]]
 
