@@ -54,7 +54,8 @@ export function survey(digest = null, collector = import.meta.url) {
  * exchanges it for a token, and nothing is randomised before there is an answer.
  *
  * @param {Readonly<Record<string, unknown>>} answers by the names of the questions, and of no
- *   others. Items are questions with the answers "yes" and "no".
+ *   others. Items are questions with the answers "yes" and "no". All of them are checked first, also
+ *   those to questions that are not drawn.
  * @param {object} [settings]
  * @param {string} [settings.collector] its address, where this file is not loaded from it.
  * @param {Readonly<Record<string, unknown>>} [settings.public] by the names of public columns.
@@ -69,14 +70,11 @@ export async function send(answers, settings = {}) {
   const { code, signal } = settings;
   const address = settings.collector?.replace(/\/?$/, "/");
   const asked = await survey(settings.digest ?? null, address);
+  // Whatever was drawn or sent before: each device refuses a wrong answer at once.
+  checkAnswers(asked.questions, answers);
   const key = code === undefined ? asked.study : `${asked.study}:${await digestOf(code)}`;
   // What arrived before is not sent again, and "sent" would hide that new answers were not.
   if ((await read(key).catch(() => undefined))?.state === "sent") return "already";
-  const questions = asked.questions.map((/** @type {{name: string}} */ each) => each.name);
-  const other = Object.keys(answers).find((name) => !questions.includes(name));
-  if (other !== undefined) {
-    throw new warner.Refusal("bad_answer", other, "is no question of the survey");
-  }
   let token;
   if (code !== undefined && await read(key).catch(() => undefined) === undefined) {
     const question = async () => {
@@ -107,6 +105,22 @@ export async function send(answers, settings = {}) {
     await remove(key).catch(() => {});
     return "given-up";
   }, signal);
+}
+
+/**
+ * Refuse an answer that its question does not have, also where the question was not drawn.
+ *
+ * @param {{ name: string }[]} questions
+ * @param {Readonly<Record<string, unknown>>} answers
+ */
+function checkAnswers(questions, answers) {
+  for (const [name, answer] of Object.entries(answers)) {
+    const question = questions.find((each) => each.name === name);
+    if (question === undefined) {
+      throw new warner.Refusal("bad_answer", name, "is no question of the survey");
+    }
+    warner.indexOf(question, answer);
+  }
 }
 
 /**
