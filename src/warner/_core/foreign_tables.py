@@ -25,6 +25,10 @@ ColumnNames = str | Mapping[str, str] | None
 class ForeignTable(Protocol):
     """A data frame, eager or lazy, or a stream of rows that can be read once."""
 
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of its columns."""
+
     def reports(self, mechanisms: Mapping[str, Any], columns: Mapping[str, ColumnNames]) -> Any:
         """{attribute: its reports in the frame, in its order}, checked as the mechanisms'."""
 

@@ -45,9 +45,10 @@ from warner.reports.tally import (
     OF_TWO_ROUNDS,
     Tally,
     dump_tallies,
-    merge,
+    merge_apart,
     parse_tallies,
     require_same,
+    total_of_round,
 )
 from warner.studies.public import declared
 from warner.studies.study import Study
@@ -67,6 +68,7 @@ class CountRequest:
     allow_simulated: bool = False  # whether simulated reports may be added to real ones
     require_headers: bool = False  # whether files without the header of warner are refused
     simulated: bool = False  # whether all reports are a simulation, whatever their files say
+    round: int | None = None  # the round that the option --round says
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -111,7 +113,8 @@ def count_all(paths: Sequence[str], request: CountRequest, checkpoint: str | Non
                 marked = {name: t.marked(request.simulated) for name, t in tallies.items()}
                 one.totals[group] = by_group.setdefault(group, {})[one.path] = marked
         _say(sums)
-        _warn_of_rounds(sums, request.plan)
+        if request.round is None:
+            _warn_of_rounds(sums, request.plan)
         try:
             return {
                 group: add_tallies(by_path, request.allow_equal, request.allow_simulated)
@@ -396,7 +399,7 @@ class GroupTotals:
                     "simulated"
                 )
                 raise MismatchError("files", rule, f"{first} and {path}", remedy)
-            sums[name] = merge([sums[name].marked(any(marks)), tally.marked(any(marks))])
+            sums[name] = merge_apart([sums[name].marked(any(marks)), tally.marked(any(marks))])
 
 
 # -----------------------------------------------------------------------------------------------
@@ -452,6 +455,7 @@ def count_foreign(
         raise ArgumentError(source.name, rule, None, remedy)
     grouped = {name: declared(plan.public, name, "--by", plan.domains) for name in by or ()}
     opened = foreign_files.open_foreign(path)
+    of_rounds = plan.rounds_in({*opened.names, *source.values}, grouped)
     layout, names = plan.layout, list(plan.mechanisms)
     starts = {name: text_start(layout, i) for i, name in enumerate(names, 1)}
     counted: dict[str, Tally] = {}
@@ -462,7 +466,7 @@ def count_foreign(
                 opened,
                 plan.mechanisms,
                 columns,
-                grouped,
+                grouped | of_rounds,
                 ways,
                 bool(keep_reports),
                 source.values,
@@ -471,6 +475,8 @@ def count_foreign(
         seal = digest()
     if not counted:
         return CountedFile(None, seal, {}, True)
+    if of_rounds:
+        counted = plan.of_round(total_of_round(counted, of_rounds, source.name), source.name)
     most = plan.rows_per_person
     tallies = {name: tally.per_person(most) for name, tally in counted.items()}
     texts = columns_of_texts(opened, plan.mechanisms, columns)
@@ -517,7 +523,8 @@ def _warn_of_rounds(sums: Sequence[GroupTotals], plan: Study | None) -> None:
     counted_as = f" They are counted as round {number}, which the study says." if number else ""
     text = (
         f"{_few(silent)}: nothing there says of which round the permanent reports are.{counted_as} "
-        f"{OF_TWO_ROUNDS} Then count each round by itself, with the study file of that round."
+        f"{OF_TWO_ROUNDS} Then count each round by itself, with --round or with the study file of "
+        "that round. A table can say its round in a column round."
     )
     click.echo(visible(f"WARNING: {text}"), err=True)
 

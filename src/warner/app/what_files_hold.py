@@ -33,7 +33,7 @@ from warner.reports.tally import (
     Tally,
     dump_tallies,
     load_tallies,
-    merge,
+    merge_apart,
     parse_tallies,
     require_same_origin,
     save_tallies,
@@ -383,7 +383,7 @@ def add_tallies(
             remedy = "Add them in separate runs"
             raise other_questions("tallies", (first, total), (path, tallies), remedy=remedy)
         try:
-            total = {n: merge([total[n], t]) if total else t for n, t in tallies.items()}
+            total = {n: merge_apart([total[n], t]) if total else t for n, t in tallies.items()}
         except MismatchError as error:
             apart = any(tallies[name].header != t.header for name, t in total.items())
             same = all(

@@ -653,6 +653,7 @@ class FrameOfReports:
         self, rows: Any, kinds: Mapping[str, Any], data: Any, is_in_memory: bool = False
     ) -> None:
         self._rows, self._kinds, self._is_in_memory = rows, kinds, is_in_memory
+        self.names = list(kinds)
         self._header, self._index = header_of(data), index_of(data)
 
     def reports(
@@ -675,7 +676,7 @@ class FrameOfReports:
     ) -> dict[str, Tally]:
         """The tallies of attributes, counted by the frame's own GROUP BY where that is possible."""
         # Groups of people are by columns of the frame, or by values beside it.
-        public = {} if by is None else public_columns(by, list(self._kinds))
+        public = {} if by is None else public_columns(by, self.names)
         where = self._found(mechanisms, columns, not public)
         self._refuse_reports(public or {}, where)
         stated = self._stated(mechanisms, where)
@@ -751,7 +752,7 @@ class FrameOfReports:
     ) -> StatedHeader:
         """What the frame says about the reports, compared with the mechanisms."""
         columns = {name: of_name.names for name, of_name in where.items()}
-        return StatedHeader.compared(self._header, mechanisms, columns, list(self._kinds), "data")
+        return StatedHeader.compared(self._header, mechanisms, columns, self.names, "data")
 
     def _found(
         self,

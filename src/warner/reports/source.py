@@ -216,6 +216,7 @@ class _SourceTable:
     """A source where a mechanism expects reports: see ``warner._core.foreign_tables``."""
 
     source: ReportSource
+    names: Sequence[str] = ()  # a source answers for the columns that it is asked for
 
     def reports(self, mechanisms: Mapping[str, Counted], columns: Mapping[str, ColumnNames]) -> Any:
         rule, remedy = (

@@ -115,6 +115,8 @@ class Tally(Hinting):
         kind: which statistic the counts of a group are, and so their shape: Histogram, BitSums,
             DigitCounts, DistinctReports or MarginalTables.
         round: which round of the same people the reports are of, see :meth:`of_round`; else None.
+        may_mix_rounds: whether the tally is a sum of permanent reports that may be of several
+            rounds of the same people, because not all of them said their round.
         survey_design: which public columns say how people were drawn, where the study says it, so
             that no estimate leaves it out unnoticed; else None. No part of a tally's value.
         columns: {name: domain} of the public columns, None where a column has no domain; empty
@@ -145,6 +147,7 @@ class Tally(Hinting):
     """
 
     round: int | None = None
+    may_mix_rounds: bool = False
     survey_design: SurveyDesign | None = None
 
     def __init__(
@@ -366,7 +369,8 @@ class Tally(Hinting):
         trusted = all(tally.is_trusted for tally in tallies)
         made = cls(first.header, counted, groups, first.simulated, most, sources, trusted)
         rounds = {tally.round for tally in tallies}
-        return made if len(rounds) > 1 else made.of_round(first.round)
+        made = made._but(may_mix_rounds=any(tally.may_mix_rounds for tally in tallies))
+        return made if len(rounds) > 1 else made._but(round=first.round)
 
     # A mapping of the public values of a group to its tally.
 
@@ -388,7 +392,7 @@ class Tally(Hinting):
         marks = frozenset([(self.sources, self._keys[i])]) if self.columns else self.sources
         most = self.reports_per_person
         one = Tally(self.header, counted, None, self.simulated, most, marks, self.is_trusted)
-        return one.of_round(self.round)
+        return one._but(round=self.round, may_mix_rounds=self.may_mix_rounds)
 
     def __iter__(self) -> Iterator[Key]:
         return iter(self._keys)
@@ -613,7 +617,7 @@ class Tally(Hinting):
     def __add__(self, other: Any) -> Tally:
         if not isinstance(other, Tally):
             return NotImplemented
-        made = self._plus(other)
+        made = merge_apart([self, other])
         warn_of_equal([self, other])
         warn_of_unknown_rounds([self, other])
         return made
@@ -641,6 +645,7 @@ class Tally(Hinting):
         most = max(self.reports_per_person, other.reports_per_person)
         trusted = self.is_trusted and other.is_trusted
         of_round = other.round if self.round is None else self.round
+        may_mix = self.may_mix_rounds or other.may_mix_rounds
         survey_design = self.survey_design or other.survey_design
         if self.rows is None and self._keys == other._keys:  # the usual case, in which many add up
             return self._but(
@@ -651,6 +656,7 @@ class Tally(Hinting):
                 sources=sources,
                 is_trusted=trusted,
                 round=of_round,
+                may_mix_rounds=may_mix,
                 survey_design=survey_design,
             )
         position = dict(self._place)
@@ -663,7 +669,7 @@ class Tally(Hinting):
         counted = _added([(self._counted(), to), (other._counted(), their_to)], len(position))
         groups = Groups(columns, list(position), their_to) if columns else None
         made = Tally(self.header, counted, groups, self.simulated, most, sources, trusted)
-        return made.of_round(of_round).of_survey(survey_design)
+        return made._but(round=of_round, may_mix_rounds=may_mix, survey_design=survey_design)
 
     def __radd__(self, other: object) -> Tally:
         return self if other == 0 else NotImplemented  # so that sum(tallies) works
@@ -681,7 +687,8 @@ class Tally(Hinting):
         """A tally of other counts, and else like this one."""
         most, sources, trusted = self.reports_per_person, self.sources, self.is_trusted
         made = Tally(self.header, counted, groups, self.simulated, most, sources, trusted)
-        return made.of_round(self.round).of_survey(self.survey_design)
+        marks = ("round", "may_mix_rounds", "survey_design")
+        return made._but(**{name: getattr(self, name) for name in marks})
 
     def _but(self, **attributes: Any) -> Tally:
         """The same tally with other attributes."""
@@ -721,9 +728,9 @@ class Tally(Hinting):
         ...
         warner._core.errors.MismatchError: tallies: come from the same people, ...
         """
-        if number == self.round:
-            return self
-        return self._but(round=None if number is None else integer("round", number, 1))
+        if number is None:
+            return self._but(round=None)
+        return self._but(round=integer("round", number, 1), may_mix_rounds=False)
 
     def of_survey(self, design: SurveyDesign | None) -> Tally:
         """The same counts, of people who were drawn as a study says; None where it says nothing."""
@@ -898,7 +905,8 @@ class Tally(Hinting):
         parts = self._by(), self._keys, list(self._table.shape)
         mark = [self.simulated, self.reports_per_person]
         mark += [] if self.round is None else [self.round]
-        text = canonical([self.header, self.kind.name, *parts, *mark]).encode()
+        mixed = ["may mix rounds"] if self.may_mix_rounds else []
+        text = canonical([self.header, self.kind.name, *parts, *mark, *mixed]).encode()
         digest = hashlib.sha256(text)
         for array in (self.sizes, self._table, self._places):
             digest.update(b"" if array is None else array.astype("<i8").tobytes())
@@ -926,6 +934,7 @@ class Tally(Hinting):
             **({"simulated": True} if self.simulated else {}),
             **({"reports_per_person": several} if several > 1 else {}),
             **({} if self.round is None else {"round": self.round}),
+            **({"may_mix_rounds": True} if self.may_mix_rounds else {}),
             **({} if self.survey_design is None else {"survey": self.survey_design.roles}),
             **distinct,
             "sha256": self.digest,
@@ -962,6 +971,7 @@ class Tally(Hinting):
             drawn = dict(data.get("survey", {}))
             design = SurveyDesign.of(*(drawn.get(role) for role in ROLES))
             tally = tally.of_round(data.get("round")).of_survey(design)
+            tally = tally._but(may_mix_rounds=data.get("may_mix_rounds", False))
             in_order = [list(key) for key in tally._keys] == data["groups"]
             intact = in_order and tally._by() == data["by"] and tally.digest == data["sha256"]
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError, IndexError):
@@ -1170,6 +1180,12 @@ def merge(tallies: Iterable[Tally]) -> Tally:
     return reduce(Tally._plus, parts)
 
 
+def merge_apart(tallies: Sequence[Tally]) -> Tally:
+    """The sum of tallies that were counted apart, marked where they may be of several rounds."""
+    made = merge(tallies)
+    return made._but(may_mix_rounds=True) if _may_mix_rounds(tallies) else made
+
+
 def require_same_origin(simulated: Iterable[bool], name: str) -> None:
     """Refuse real reports among simulated ones."""
     if len(set(simulated)) > 1:
@@ -1206,23 +1222,71 @@ def warn_of_unknown_rounds(tallies: Sequence[Tally], by: Sequence[str] = ()) -> 
     """Warn of permanent reports that are added and may be of several rounds of the same people.
 
     Args:
-        tallies: those that are added, group by group.
+        tallies: those that are added, group by group, or that were added before.
         by: the public columns that make the groups; none for all that the tallies have.
     """
+    if _may_mix_rounds(tallies, by):
+        text = (
+            "Permanent reports are added as those of different people, and not all of them say "
+            f"their round. {OF_TWO_ROUNDS} If they are of one round, say which: tally.of_round(1) "
+            "in Python, or warner tally with --round 1."
+        )
+        warn(text, FrameWarning)
+
+
+def _may_mix_rounds(tallies: Sequence[Tally], by: Sequence[str] = ()) -> bool:
+    """Whether a sum can have two rounds of the same people: in a group of several tallies."""
+    if any(tally.may_mix_rounds for tally in tallies):
+        return True
     if not any(tally.is_permanent and tally.round is None for tally in tallies):
-        return
+        return False
     keys = []  # of the groups of each tally, which stand side by side where no two have the same
     for tally in tallies:
         names = [name for name in by or tally.names if name in tally.names]
         places = [tally.names.index(name) for name in names]
         keys.append({tuple(key[i] for i in places) for key in tally})
-    if sum(map(len, keys)) > len(set().union(*keys)):
-        text = (
-            "Permanent reports are added as those of different people, and not all of them say "
-            f"their round. {OF_TWO_ROUNDS} If they are of one round, say which: tally.of_round(1) "
-            "in Python, or --study with a study file that has round = 1 in [repeat]."
+    return sum(map(len, keys)) > len(set().union(*keys))
+
+
+def total_of_round(
+    tallies: Mapping[str, Tally], of_rounds: Mapping[str, Domain], source: str
+) -> dict[str, Tally]:
+    """The same {attribute: tally}, of the one round in a column by which people were counted.
+
+    Args:
+        tallies: of a table, by its public columns and those of ``of_rounds``.
+        of_rounds: {name: domain} of the column that says the rounds.
+        source: the table, in messages.
+
+    Raises:
+        MismatchError: the table has several rounds of the same people.
+    """
+    (column,) = of_rounds
+    one = next(iter(tallies.values()))
+    first, *others = [number for (number,) in one.by(column)]
+    if others:
+        rule = f"has several rounds of the same people in its column {column}, who would be added"
+        remedy = (
+            "Count the rows of each round by themselves. To have the rounds side by side, declare "
+            f"the column in the study, as [public.{column}], and count by it"
         )
-        warn(text, FrameWarning)
+        raise MismatchError(source, rule, f"rounds {first} and {others[0]}", remedy)
+    beside = [name for name in one.names if name != column]
+    totals = {n: tally.by(*beside) if beside else tally.total() for n, tally in tallies.items()}
+    if not isinstance(first, int):  # a study may have its own names of rounds
+        return totals
+    return {name: tally.of_round(first) for name, tally in totals.items()}
+
+
+def of_one_round(
+    tallies: Mapping[str, Tally], number: int, who: str, remedy: str, source: str = "reports"
+) -> dict[str, Tally]:
+    """The same {attribute: tally}, of a round as ``who``; tallies of another are refused."""
+    for tally in tallies.values():
+        if tally.round not in (None, number):
+            rule, got = f"must be of round {number}, as {who}", f"round {tally.round}"
+            raise MismatchError(source, rule, got, remedy)
+    return {name: tally.of_round(number) for name, tally in tallies.items()}
 
 
 _NAMED = {"mechanism": "the mechanism", "version": "version", "requested": "epsilon"}

@@ -125,6 +125,8 @@ def tested(
 ) -> Plausibility:
     """The plausibility of a tally or several, refused where no answers make such reports."""
     tallies = [tally] if isinstance(tally, Tally) else list(tally)
+    if among == 1:  # once for all groups
+        warn_of_unknown_rounds([one for one in tallies if one.may_mix_rounds])
     result = (
         plausibility(tally) if data is None else _with_cause(plausibility_of_data(data), tallies)
     )

@@ -16,13 +16,13 @@ from typing import Any, Self
 
 from warner._core import html
 from warner._core.checks import kind, show, unknown
-from warner._core.errors import ArgumentError, ArgumentTypeError, MismatchError, StudyError
+from warner._core.errors import ArgumentError, ArgumentTypeError, StudyError
 from warner._core.foreign_tables import ColumnNames, columns_of_frame, foreign_table
 from warner._core.names import Hinting
 from warner._core.sampling import Source
 from warner._core.survey_design import SurveyDesign
 from warner._core.text import canonical, nearest, unreadable
-from warner.domains import Domain, Product
+from warner.domains import Domain, Integers, Product
 from warner.io.frames import attribute_columns
 from warner.io.read_answers import answer_columns
 from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, Permanent
@@ -31,7 +31,7 @@ from warner.privacy.guarantees import LDP, Guarantee, add_up, compose, side_by_s
 from warner.reports.block_schema import block_name
 from warner.reports.public_columns import PublicColumn, warn_of_groups
 from warner.reports.reports import Reports
-from warner.reports.tally import Tally
+from warner.reports.tally import Tally, of_one_round, total_of_round
 from warner.studies.mechanisms import (
     built,
     domain_problems,
@@ -66,6 +66,7 @@ from warner.studies.texts import Collect, Texts, collect_problems, languages_of,
 
 QUESTIONS = "questions"  # the name of all attributes where [ask] draws what each person is asked
 GROUP_COLUMN = "group"
+ROUND = "round"  # the column of a table that says in which round each row was reported
 _SHOWN = 4  # names of attributes in a repr
 
 
@@ -557,7 +558,8 @@ class Study(Hinting):
                 several names. None for all people together.
             columns: of a frame, {attribute: its columns}, as in
                 :meth:`warner.mechanisms.Mechanism.tally`. Left out, they are named as in a report
-                file: ``smokes_report``.
+                file: ``smokes_report``. Of a study with ``[repeat]`` a column ``round``
+                says of which round the reports are; several rounds are refused.
 
         Returns:
             {attribute: Tally}. For joint tallies see ``study.together.tally``.
@@ -595,11 +597,35 @@ class Study(Hinting):
             tallies = {name: self.mechanisms[name].tally(reports[name], public) for name in reports}
         else:
             usual = {name: attribute_columns(name, m) for name, m in self.mechanisms.items()}
-            tallies = table.tally(self.mechanisms, usual | given, public)
+            of_rounds = self.rounds_in(table.names, public or {})
+            if of_rounds and isinstance(by, Mapping):
+                rule = f"must name columns of the data frame, because it has a column {ROUND}"
+                raise ArgumentError("by", rule, "values", f"Write by={list(public or ())}")
+            columns_by = {**(public or {}), **of_rounds} or None
+            tallies = table.tally(self.mechanisms, usual | given, columns_by)
+            if of_rounds:
+                tallies = total_of_round(tallies, of_rounds, "data")
             if by is not None:
                 warn_of_groups(next(iter(tallies.values())))
         most = self.rows_per_person
         return self.of_round({name: tally.per_person(most) for name, tally in tallies.items()})
+
+    def rounds_in(self, columns: Iterable[str], by: Mapping[str, Any]) -> dict[str, Domain]:
+        """The column of a table that says in which round each row was reported, with its domain.
+
+        Of a study with ``[repeat]`` this is a column ``round``, which holds the numbers of rounds.
+        A table with two rounds has each person twice, so it is counted by this column first.
+
+        Args:
+            columns: the names of the columns of the table.
+            by: the public columns by which the table is counted.
+
+        Returns:
+            {} where the table or the study says no rounds, or groups are by this column anyway.
+        """
+        if self._repeat is None or ROUND not in columns or ROUND in by:
+            return {}
+        return {ROUND: self.public.get(ROUND, Integers(1, self.rounds))}
 
     def of_round(self, tallies: Mapping[str, Tally], source: str = "reports") -> dict[str, Tally]:
         """The same tallies, as those of the round that the study says.
@@ -618,12 +644,8 @@ class Study(Hinting):
         """
         if self.round is None:
             return dict(tallies)
-        for tally in tallies.values():
-            if tally.round not in (None, self.round):
-                rule = f"must be of round {self.round}, as the study is"
-                remedy = "Use the study file of the round that the reports are of"
-                raise MismatchError(source, rule, f"round {tally.round}", remedy)
-        return {name: tally.of_round(self.round) for name, tally in tallies.items()}
+        remedy = "Use the study file of the round that the reports are of"
+        return of_one_round(tallies, self.round, "the study is", remedy, source)
 
     def _public_of(self, by: Any, is_frame: bool) -> dict[str, Any]:
         """Public columns with their domains: as values, or of a frame by their names."""

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import duckdb
 import numpy as np
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
@@ -356,6 +357,7 @@ def test_permanent_reports_of_unknown_rounds_are_added_with_a_warning(
     for command in (
         ("merge", "a.json", "b.json", "-o", "m.json"),
         ("estimate", "a.json", "b.json"),
+        ("estimate", "m.json"),  # the file of the sum says it again
     ):
         said = said_by(*command)
         assert said.count("WARNING: Permanent reports are added as those of different") == 1, said
@@ -373,6 +375,93 @@ def test_permanent_reports_of_unknown_rounds_are_added_with_a_warning(
     assert "a.parquet and b.parquet: nothing there says of which round the permanent" in said
     assert "They are counted as round 1, which the study says." in said_by(*files, "one.toml")
     assert "which round" not in said_by("tally", "a.parquet", "-o", "t.json", "--study", "one.toml")
+    # So does a sum of files of other programs, and of counts, until somebody says the round.
+    command = ("sql", "none.toml", "--dialect", "duckdb", "--table", "frame")
+    statement = CliRunner().invoke(main, command).stdout.rstrip("; \n")
+    for name in ("a", "b"):
+        duckdb.sql(statement.replace('"frame"', f"'{name}.parquet'")).write_csv(f"{name}.csv")
+    files = ("tally", "a.parquet", "b.parquet", "-o", "t.json", "--study", "none.toml")
+    counts = ("tally", "--counts", "a.csv", "b.csv", "-o", "t.json", "--study", "none.toml")
+    for counted in (files, counts):
+        assert "the same people are counted twice" in said_by(*counted)
+        assert Tally.from_json(load_tallies("t.json")["on"].to_json()).may_mix_rounds
+        assert "Permanent reports are added" in said_by("estimate", "t.json")
+        assert "two rounds" not in said_by(*counted, "--round", "3")
+        assert load_tallies("t.json")["on"].round == 3
+        assert "WARNING" not in said_by("estimate", "t.json")
+
+
+@pytest.mark.filterwarnings("default:Permanent reports are added")
+def test_a_mark_of_mixed_rounds_stays_with_what_is_made_of_a_tally() -> None:
+    """Rejects groups, totals and sums of a tally that forget that rounds may be added in it."""
+    weekly = Permanent(RandomizedResponse(Categorical(["no", "yes"]), 1.0), 2.0)
+    drawn = [weekly.randomize(["yes"] * n + ["no"] * 70, np.random.default_rng(n)) for n in (1, 2)]
+    first, second = (
+        weekly.tally(reports, {"at": ["mac", "tv"] * 35 + ["tv"] * (len(reports) - 70)})
+        for reports in drawn
+    )
+    with pytest.warns(FrameWarning, match="say which: tally.of_round"):
+        both = first + second
+    third = weekly.tally(drawn[0], {"at": ["box"] * len(drawn[0])})
+    made = [both, both["mac",], both.total(), both.by("at"), both + third, third + both]
+    made.append(Tally.from_tallies("week", [both["mac",], first["tv",]]))
+    assert all(tally.may_mix_rounds for tally in made)
+    assert not first.may_mix_rounds and not (first + third).may_mix_rounds
+    assert both != both.of_round(1) and not both.of_round(1).may_mix_rounds
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_table_says_its_round_in_a_column(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    """Rejects a table with two weeks of the same devices that is counted as one of more people."""
+    monkeypatch.chdir(tmp_path)
+    study = _study()
+    Path("study.toml").write_text(TEXT.format(budget=10.0, mechanism="RandomizedResponse", more=""))
+    Path("two.toml").write_text(
+        TEXT.format(budget=10.0, mechanism="RandomizedResponse", more="round = 2")
+    )
+    tables = {}
+    for number in (1, 2):
+        rng = np.random.default_rng(number)
+        frames = [
+            m.randomize(list(m.domain.labels[:2]) * 50, rng).to_frame(attribute=name).to_pandas()
+            for name, m in study.mechanisms.items()
+        ]
+        frame = frames[0].join(frames[1])
+        frame["round"] = number
+        tables[str(number)] = frame
+    tables["both"] = pd.concat(tables.values(), ignore_index=True)
+    for name, frame in tables.items():
+        if ending == "csv":
+            frame.to_csv(f"{name}.csv", index=False)
+        else:
+            frame.to_parquet(f"{name}.parquet", index=False)
+
+    def run(*command: str, ok: bool = True) -> str:
+        done = CliRunner().invoke(main, [*command])
+        assert (done.exit_code == 0) is ok, done.output
+        return " ".join(done.output.split())
+
+    to = ("--study", "study.toml", "-o", "t.json")
+    for number in (1, 2):
+        assert "which round" not in run("tally", f"{number}.{ending}", *to)
+        counted = load_tallies("t.json")
+        assert {(tally.round, tally.n, tally.names) for tally in counted.values()} == {
+            (number, 100, ())
+        }
+        assert study.tally(tables[str(number)]) == counted
+    two = "has several rounds of the same people in its column round"
+    assert two in run("tally", f"both.{ending}", *to, ok=False)
+    assert two in refused(MismatchError, "rounds 1 and 2", study.tally, tables["both"])
+    assert "in rounds 1 and 2" in run("tally", f"1.{ending}", f"2.{ending}", *to, ok=False)
+    said = run("tally", f"1.{ending}", "--study", "two.toml", "-o", "t.json", ok=False)
+    assert f"1.{ending}: must be of round 2, as the study is; got round 1" in said
+    said = run("tally", f"1.{ending}", *to, "--round", "2", ok=False)
+    assert "must be of round 2, as --round says; got round 1. Leave out --round." in said
+    assert "--round: must be from 1 to 52" in run(
+        "tally", f"1.{ending}", *to, "--round", "53", ok=False
+    )
 
 
 def test_the_total_of_all_rounds_stands_wherever_a_study_is_shown(tmp_path: Path) -> None:

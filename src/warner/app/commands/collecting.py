@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from warner import io as files, results
-from warner._core.checks import show
+from warner._core.checks import integer, show
 from warner._core.errors import ArgumentError, EmptyError, SmallGroupWarning
 from warner._core.progress import stage, steps
 from warner._core.sampling import Source
@@ -55,7 +55,12 @@ from warner.io.counts_by_hand import DESIGN, CountsByHand, groups_without_count,
 from warner.mechanisms import from_header
 from warner.mechanisms.copies import counted_twice
 from warner.reports.public_columns import about_alike_groups, about_small_groups
-from warner.reports.tally import Tally, require_tally_ending, warn_of_unknown_rounds
+from warner.reports.tally import (
+    Tally,
+    of_one_round,
+    require_tally_ending,
+    warn_of_unknown_rounds,
+)
 from warner.studies.public import declared
 from warner.studies.study import Study
 
@@ -407,6 +412,15 @@ def _spent(study: Study) -> str:
     "column.",
 )
 @click.option(
+    "--round",
+    "number",
+    type=click.IntRange(1),
+    metavar="N",
+    help="If the same people report in several rounds: say that all these reports are of round N. "
+    "Tallies of two rounds are then not added by mistake. Not needed if the study says its round, "
+    "or if a table has a column round.",
+)
+@click.option(
     "--checkpoint",
     type=click.Path(dir_okay=False),
     metavar="FILE",
@@ -456,6 +470,7 @@ def tally(
     keep_reports: bool | None,
     by: str | None,
     columns: tuple[str, ...],
+    number: int | None,
     checkpoint: str | None,
     counts: tuple[str, ...],
     require_headers: bool,
@@ -531,7 +546,9 @@ def tally(
         counts_read = tallies_of_counts(paths_of_counts, plan, wrong, allow_equal)
         added = add_tallies(counts_read, allow_equal, allow_simulated or simulated)
         added = {name: tally.marked(simulated) for name, tally in added.items()}
-        total = _of_study(per_person(added, reports_per_person), plan)
+        total = _of_study(per_person(added, reports_per_person), plan, number)
+        for one in total.values():
+            warn_of_unknown_rounds([one])
         _test(total, allow_implausible)
         require_reports([total], expect_reports)
         require_groups([total], expect_groups)
@@ -560,6 +577,7 @@ def tally(
         allow_simulated or simulated,
         require_headers,
         simulated,
+        number,
     )
     with warnings.catch_warnings():
         # Groups that are small in one file may be large in all of them, which are told below.
@@ -577,7 +595,7 @@ def tally(
     for path in paths.values():
         refuse_overwriting(path, *reports, *([checkpoint] if checkpoint else []))
     totals = {
-        group: _of_study(per_person(group_tallies, reports_per_person), plan)
+        group: _of_study(per_person(group_tallies, reports_per_person), plan, number)
         for group, group_tallies in counted.items()
     }
     require_reports(totals.values(), expect_reports)
@@ -596,11 +614,22 @@ def tally(
         say(f"The study says how people were drawn ({plan.design.text}). {again}")
 
 
-def _of_study(tallies: Mapping[str, Tally], plan: Study | None) -> dict[str, Tally]:
-    """The same tallies, which say of which round they are and how people were drawn."""
-    if plan is None:
-        return dict(tallies)
-    return {n: t.of_survey(plan.design) for n, t in plan.of_round(tallies).items()}
+def _of_study(
+    tallies: Mapping[str, Tally], plan: Study | None, number: int | None
+) -> dict[str, Tally]:
+    """The same tallies, which say of which round they are and how people were drawn.
+
+    A study need say neither, and a report file can say its round by itself.
+    """
+    said = dict(tallies) if plan is None else plan.of_round(tallies)
+    if number is not None:
+        if not any(tally.is_permanent for tally in said.values()):
+            rule = "can be used only if devices keep their reports, as [repeat] of a study says"
+            raise ArgumentError("--round", rule, str(number), "Leave out --round")
+        if plan is not None:
+            integer("--round", number, 1, plan.rounds, "Give one of the rounds of the study")
+        said = of_one_round(said, number, "--round says", "Leave out --round")
+    return said if plan is None else {n: t.of_survey(plan.design) for n, t in said.items()}
 
 
 def _test(tallies: Mapping[str, Tally], allow_implausible: bool) -> None:
@@ -657,8 +686,8 @@ def merge(
     refuse_repeated(tallies)
     parts = {path: read_tallies(path) for path in steps(tallies, "reading tallies")}
     total = add_tallies(parts, allow_equal, allow_simulated)
-    for name in total:
-        warn_of_unknown_rounds([of_file[name] for of_file in parts.values()])
+    for one in total.values():
+        warn_of_unknown_rounds([one])
     say(_about_sum({path: next(iter(of_file.values())) for path, of_file in parts.items()}))
     write_tallies(per_person(total, reports_per_person), output)
 
