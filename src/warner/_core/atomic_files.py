@@ -88,7 +88,7 @@ def require_new(path: str | os.PathLike[str]) -> None:
 
 
 def _is_there(path: str | os.PathLike[str]) -> FileError:
-    rule = "is there already, and no report file is ever overwritten"
+    rule = "already exists, and no report file is ever overwritten"
     remedy = "Choose another name. If this file already holds reports of these answers, use it"
     again = "new reports of the same answers would protect people less"
     return FileError(without_secrets(str(path)), rule, None, f"{remedy}: {again}")

@@ -158,7 +158,7 @@ def power_below(base: Fraction, times: int) -> Fraction:
 def check_representable(epsilon: float, smallest: Decimal, event: str) -> None:
     """Refuse probabilities that are too small for 64-bit thresholds (METHODS 8)."""
     if smallest < SMALLEST:
-        rule = f"is too large for exact 64-bit sampling: {event} would have probability"
+        rule = f"is too large for 64-bit random numbers: {event} would have probability"
         rule = f"{rule} {float(smallest):.3g}, below {float(SMALLEST):.0e}"
         remedy = "Pass a smaller epsilon, or use fewer values"
         raise BudgetError("epsilon", rule, repr(epsilon), remedy)

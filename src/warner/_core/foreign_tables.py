@@ -138,13 +138,14 @@ def about_repeated(index: Any, columns: Mapping[str, np.ndarray], is_frame: bool
         return (
             f"Reports {first + 1:,} to {first + length:,} are repeated from report {again + 1:,} "
             "on, in the same order. Was a table put together with itself? Then people are counted "
-            f"twice, and intervals are too short. {ONE_COPY} If these are different people, tally "
-            "each part by itself, and add the tallies: first + second.of_others()."
+            f"twice, and intervals are too short. {ONE_COPY} If these are different people, make "
+            f"one tally of the reports before report {again + 1:,} and one of the others, and add "
+            "them: first + second.of_others()."
         )
     if is_frame and _are_in_pairs(columns):
         return (
-            "In this data frame, equal rows follow each other always in twos, fours and other even "
-            "numbers. Was each row repeated? Then people are counted twice, and intervals are too "
+            "In this data frame, equal rows always stand together in even numbers (2, 4 and so "
+            "on). Was each row repeated? Then people are counted twice, and intervals are too "
             f"short. {ONE_COPY}"
         )
     if index is None or index.is_unique:
@@ -160,10 +161,9 @@ def about_repeated(index: Any, columns: Mapping[str, np.ndarray], is_frame: bool
     if not equal.size or equal.mean() ** pairs.sum() >= _NO_CHANCE:
         return ""
     return (
-        "Where rows of this data frame have the same label in the index, they have the same "
-        "reports. Was the frame joined with itself? Then people are counted twice, and intervals "
-        "are too short. "
-        f"{ONE_COPY} If these rows are different people, use frame.reset_index(drop=True)."
+        "Rows of this data frame that have the same label in the index have the same reports too. "
+        "Was the frame joined with itself? Then people are counted twice, and intervals are too "
+        f"short. {ONE_COPY} If these rows are different people, use frame.reset_index(drop=True)."
     )
 
 

@@ -342,7 +342,7 @@ class JsonLines:
                 write_whole(path, "\n".join([*lines[:-1], ""]).encode())
         elif lines and not replace:
             rule, remedy = (
-                "is there already, and holds something else",
+                "already exists, and is not a file of finished runs",
                 "Name a file that does not exist yet",
             )
             raise FileError(str(path), rule, None, remedy)

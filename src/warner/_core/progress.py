@@ -291,7 +291,7 @@ def _announcement(stage: Stage, left: float | None) -> str | None:
         if stage.seconds <= _LONG:
             return None
         size = "" if stage.total is None else f", {stage.total:,} steps"
-        return f"{stage.name}{size}: about {duration(stage.seconds)}, estimated from the size."
+        return f"{stage.name}{size}: this will take about {duration(stage.seconds)}."
     if left is None or left <= _LONG:
         return None
     return f"{stage}. The rest takes about {duration(left)}."

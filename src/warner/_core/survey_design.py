@@ -134,15 +134,17 @@ class SurveyDesign:
             if (crossing := of_unit[unit] != stratum).any():
                 rule = f"each cluster must belong to only one stratum of {self.strata!r}"
                 got = f"{show(clusters[int(unit[np.argmax(crossing)])])} in several strata"
-                remedy = "If these are different clusters, give each cluster a name of its own"
+                remedy = "If several clusters have this name, give each of them a name of its own"
                 raise ArgumentError(f"cluster {self.cluster!r}", rule, got, remedy)
             drawn = np.bincount(of_unit, minlength=len(strata)).astype(np.float64)
         if (drawn < 2).any():
-            what = "people" if self.cluster is None else "clusters"
+            what, unit_name = (
+                ("people", "person") if self.cluster is None else ("clusters", "cluster")
+            )
             one = int(np.argmax(drawn < 2))
             where = "" if self.strata is None else f" in each stratum of {self.strata!r}"
             rule = f"needs at least 2 {what}{where}, because one does not show how {what} differ"
-            got = f"1 in {strata[one]}"
+            got = f"1 {unit_name} in {strata[one]}"
             remedy = "Merge this stratum with a similar one"
             name = self.cluster or self.strata
             where = "survey design" if name is None else f"column {name!r}"
@@ -225,7 +227,7 @@ class DrawnSample:
         pairs = np.unique(np.stack([group, self.unit]), axis=1)
         clusters = np.bincount(pairs[0], minlength=len(labels))
         if (clusters < 2).any():
-            got = f"1 in {labels[int(np.argmin(clusters))]}"
+            got = f"1 cluster in {labels[int(np.argmin(clusters))]}"
             raise self.alone(f"at least 2 clusters of {self.design.cluster!r} in each group", got)
 
     def alone(self, needed: str, got: str | None = None) -> ArgumentError:

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from warner._core.atomic_files import require_new, temporary_file, to_disk
-from warner._core.errors import ArgumentError
+from warner._core.atomic_files import temporary_file, to_disk
+from warner._core.errors import ArgumentError, FileError
 from warner._core.extras import not_installed
 from warner.collector.access import ID_BYTES
 from warner.collector.refusals import Refused
@@ -677,7 +677,9 @@ class SQLiteStore(Store[sqlite3.Connection]):
     def restore(self, backup: str | os.PathLike[str]) -> None:
         """Make the file from a backup, which is checked; the collector still refuses it."""
         for end in ("", "-wal", "-last"):
-            require_new(f"{self.path}{end}")
+            if os.path.lexists(path := f"{self.path}{end}"):
+                remedy = "First move the files of the old store away"
+                raise FileError(path, "already exists, and no store is replaced", None, remedy)
         failed = Refused(
             "store_failed",
             self.path,

@@ -62,7 +62,7 @@ def test_lines_are_kept_and_a_torn_one_is_left_out(tmp_path: Path) -> None:
     path.write_text(path.read_text()[:-4])
     assert JsonLines(path, {"of": "a"}).found == [{"run": 1}]
     assert JsonLines(path, {"of": "a"}).found == [{"run": 1}]
-    refused(FileError, "holds something else", JsonLines, path, {"of": "b"}, replace=False)
+    refused(FileError, "not a file of finished runs", JsonLines, path, {"of": "b"}, replace=False)
     assert JsonLines(path, {"of": "b"}).found == []
 
 
@@ -318,10 +318,10 @@ def test_of_two_who_write_a_file_that_is_made_once_the_first_one_wins(
         monkeypatch.setattr(os, "link", lambda a, b: (_ for _ in ()).throw(PermissionError()))
     path = tmp_path / "r.csv"
     with (
-        pytest.raises(FileError, match=r"is there already.*Choose another name"),
+        pytest.raises(FileError, match=r"already exists.*Choose another name"),
         whole_file(path, replace=False) as temporary,
     ):
         Path(temporary).write_bytes(b"second")
         write_whole(path, b"first", replace=False)
-    refused(FileError, "is there already", write_whole, path, b"third", replace=False)
+    refused(FileError, "already exists", write_whole, path, b"third", replace=False)
     assert [p.name for p in tmp_path.iterdir()] == ["r.csv"] and path.read_bytes() == b"first"

@@ -162,7 +162,7 @@ def test_a_backup_is_made_while_it_serves_and_goes_on_where_the_owner_says_so(
     port = int(url.rpartition(":")[2])
     assert ask(port, "POST", "/live/backup", b"", request)[0] == 403
     again = run("collect", "restore", "a.sqlite-backup", "a.sqlite")
-    assert again.exit_code == 1 and "is there already" in again.stderr
+    assert again.exit_code == 1 and "already exists" in again.stderr
     restored = run("collect", "restore", "a.sqlite-backup", "b.sqlite")
     assert restored.exit_code == 0 and "serve STUDY --restored" in restored.stderr
     database = run("collect", "restore", "a.sqlite-backup", "postgresql://host/database")

@@ -33,7 +33,7 @@ def test_work_whose_size_says_that_it_is_long_is_announced_before_it_starts(
         with stage("counting supports", 100, 330.0) as tell:
             assert capsys.readouterr() == (
                 "",
-                "counting supports, 100 steps: about 5.5 min, estimated from the size.\n",
+                "counting supports, 100 steps: this will take about 5.5 min.\n",
             )
             tell(1)
     assert capsys.readouterr() == ("", "")

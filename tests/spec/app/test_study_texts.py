@@ -182,7 +182,7 @@ def test_files_that_are_there_are_not_replaced_without_being_told() -> None:
     Path("page").mkdir()
     Path("page/warner.js").write_text("mine")
     done = run("study", "embed", "study.toml", "-o", "page", ok=False)
-    assert "page/warner.js: is there already" in done.stderr
+    assert "page/warner.js: already exists" in done.stderr
     assert Path("page/warner.js").read_text() == "mine" and not Path("page/study.json").exists()
     run("study", "embed", "study.toml", "-o", "page", "--force")
     assert Path("page/study.json").exists()

@@ -148,7 +148,9 @@ def test_only_a_whole_backup_is_restored_and_nothing_is_replaced(tmp_path: Path)
     for end in ("", "-wal", "-last"):
         (tmp_path / f"new.db{end}").write_bytes(b"of another store")
         refused(
-            FileError, "is there already", lambda: SQLiteStore(tmp_path / "new.db").restore(backup)
+            FileError,
+            "already exists, and no store is replaced",
+            lambda: SQLiteStore(tmp_path / "new.db").restore(backup),
         )
         (tmp_path / f"new.db{end}").unlink()
 

@@ -156,7 +156,7 @@ def test_a_store_keeps_what_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert sum(seen) == 3 + 3  # options are contents, names are not
     other = tmp_path / "answers.csv"
     other.write_text("answer\nyes\n")
-    refused(FileError, "holds something else", run, store=other)
+    refused(FileError, "is not a file of finished runs", run, store=other)
     assert other.read_text() == "answer\nyes\n"
 
 

@@ -289,14 +289,12 @@ def test_reports_never_replace_a_file(here: Path) -> None:
     reports = COIN.randomize([0, 1])
     for name in ("r.parquet", "r.csv", "r.warner"):
         Path(name).write_bytes(b"old")
-        with pytest.raises(warner.errors.FileError, match=r"is there already.*another"):
+        with pytest.raises(warner.errors.FileError, match=r"already exists.*another"):
             if name == "r.warner":
                 reports.save(name)
             else:
                 write_reports(reports, name)
         if name != "r.warner":
             said = run("randomize", "one.toml", "a.csv", "-o", name, ok=False)
-            assert (
-                f"{name}: is there already, and no report file is ever overwritten" in said.output
-            )
+            assert f"{name}: already exists, and no report file is ever overwritten" in said.output
         assert Path(name).read_bytes() == b"old"

@@ -106,7 +106,7 @@ def test_reports_that_are_counted_twice_are_noticed_in_any_order() -> None:
         (mixed, None, "All counts of people are even"),
         (south, "region", "All counts of region s are even"),
         (south, ["month", "region"], "All counts of region s are even"),
-        (frame.loc[rows].reset_index(drop=True), "region", "in twos, fours and other even numbers"),
+        (frame.loc[rows].reset_index(drop=True), "region", "always stand together in even numbers"),
     ):
         with pytest.warns(
             FrameWarning, match=f"{said}.* Do not drop rows that are equal: equal reports"

@@ -335,11 +335,15 @@ LONELY = np.repeat(["n", "s"], [110, 10])
             {"weights": "sex"},
             "'sex': must hold positive numbers.*'f' and other entries for 120 of 120",
         ),
-        (_with(school=np.ones(120, int)), {"cluster": "school"}, "at least 2 clusters, .*1 in"),
+        (
+            _with(school=np.ones(120, int)),
+            {"cluster": "school"},
+            "at least 2 clusters, .*1 cluster in",
+        ),
         (
             _with(region=LONELY),
             {"cluster": "school", "strata": "region"},
-            "at least 2 clusters in each stratum of 'region'.*; got 1 in s",
+            "at least 2 clusters in each stratum of 'region'.*; got 1 cluster in s",
         ),
         (
             _with(region=CROSSING),
@@ -452,7 +456,7 @@ def test_a_group_that_lies_in_one_cluster_is_refused() -> None:
     reports = scale.randomize(rng.integers(0, 2, 240).tolist(), rng)
     tally = scale.tally(reports, by={"school": school.tolist(), "type": of_one.tolist()})
     for call in (estimate, warner.compare_groups):
-        words = "at least 2 clusters .* got 1 in private"
+        words = "at least 2 clusters .* got 1 cluster in private"
         refused(ArgumentError, words, call, tally, cluster="school", by="type")
     assert estimate(tally, cluster="school", by=()).n == 240
     for labels in (of_one, np.where(school == 0, "z", "a")):

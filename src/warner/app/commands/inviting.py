@@ -128,7 +128,7 @@ def invite(
     base = None if url is None else checked_url(url)
     refuse_overwriting(output, study, *([] if earlier is None else [earlier]))
     if output != "-" and Path(output).exists():
-        rule = "is there already, and its codes cannot be made again"
+        rule = "already exists, and its codes cannot be made again"
         raise ArgumentError(output, rule, None, "Choose another name for the new codes")
     remote = access.running(_keeper_of_codes(plan, server, base), server, store, ways)
     codes = new_codes(count or 0) if earlier is None else codes_in(earlier)

@@ -425,7 +425,7 @@ def words(language: str, output: str) -> None:
 
     refuse_overwriting(output)
     if output != "-" and Path(output).exists():
-        raise ArgumentError(output, "is there already", None, "Choose another name")
+        raise ArgumentError(output, "already exists", None, "Choose another name")
     write_text(Words(language).file, output)
 
 

@@ -250,7 +250,7 @@ def refuse_existing(output: str, answers: str | None, force: bool) -> None:
     """Refuse to replace a file, and the file of answers even if told to."""
     refuse_overwriting(output, *([answers] if answers else []))
     if output != "-" and Path(output).exists() and not force:
-        rule, remedy = "is there already", "Choose another name, or replace it with --force"
+        rule, remedy = "already exists", "Choose another name, or replace it with --force"
         raise ArgumentError(output, rule, None, remedy)
 
 

@@ -152,9 +152,7 @@ def test_the_mechanism_follows_the_values_and_the_budget(here: Path) -> None:
 def test_a_file_is_replaced_only_if_told_and_never_the_answers(here: Path) -> None:
     Path("study.toml").write_text("mine")
     refused = run("new", "answers.csv", "-o", "study.toml", *ASKED, *STATED, ok=False).stderr
-    assert (
-        "study.toml: is there already. Choose another name, or replace it with --force" in refused
-    )
+    assert "study.toml: already exists. Choose another name, or replace it with --force" in refused
     assert Path("study.toml").read_text() == "mine"
     before = Path("answers.csv").read_bytes()
     run("new", "answers.csv", "-o", "answers.csv", *ASKED, *STATED, "--force", ok=False)

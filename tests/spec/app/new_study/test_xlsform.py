@@ -284,7 +284,7 @@ def test_a_study_that_is_there_is_not_replaced(
     path = _write(Path("form.md"), _sheets(**PLAIN))
     Path("study.toml").write_text("mine")
     done = run("study", "from-xlsform", path, "-o", "study.toml", ok=False)
-    assert "is there already" in done.stderr and Path("study.toml").read_text() == "mine"
+    assert "already exists" in done.stderr and Path("study.toml").read_text() == "mine"
     run("study", "from-xlsform", path, "-o", "study.toml", "--force")
     assert run("audit", "study.toml").exit_code == 0
 

@@ -228,7 +228,5 @@ def test_what_cannot_be_a_sheet_is_refused(here: Path) -> None:
     ):
         assert re.search(words, run("study", "sheet", *arguments, ok=False).stderr), words
     run("study", "sheet", "class.toml", "-o", "f.html")
-    assert (
-        "is there already" in run("study", "sheet", "class.toml", "-o", "f.html", ok=False).stderr
-    )
+    assert "already exists" in run("study", "sheet", "class.toml", "-o", "f.html", ok=False).stderr
     assert sorted(path.name for path in here.iterdir()) == ["class.toml", "device.toml", "f.html"]
