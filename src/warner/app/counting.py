@@ -279,13 +279,13 @@ class DuplicateCheck:
 
 def has_each_twice(path: str, group: str) -> FileError:
     """The error of a file that has a copy of its reports, by the look of the counts of a group."""
-    rule = "seems to hold each report twice"
-    got = "even numbers for all counts" + ("" if group == "all" else f" of {group}")
+    of = "" if group == "all" else f" of {group}"
+    rule = f"seems to hold each report twice, because all counts{of} are even numbers"
     remedy = (
         "If a file was loaded twice, delete one copy, and count again. If all is right, add "
         "--allow-equal"
     )
-    return FileError(path, rule, got, remedy)
+    return FileError(path, rule, None, remedy)
 
 
 def _counted(
@@ -522,9 +522,10 @@ def _warn_of_rounds(sums: Sequence[GroupTotals], plan: Study | None) -> None:
     number = None if plan is None else plan.round
     counted_as = f" They are counted as round {number}, which the study says." if number else ""
     text = (
-        f"{_few(silent)}: nothing there says of which round the permanent reports are.{counted_as} "
+        f"{_few(silent)}: nothing there says from which round the permanent reports are."
+        f"{counted_as} "
         f"{OF_TWO_ROUNDS} Then count each round by itself, with --round or with the study file of "
-        "that round. A table can say its round in a column round."
+        "that round. A table can say its round in a column named round."
     )
     click.echo(visible(f"WARNING: {text}"), err=True)
 

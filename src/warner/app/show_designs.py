@@ -85,13 +85,13 @@ def about_liars(weights: Mapping[str, float | None], is_drawn: bool = False) -> 
         return []
     (first, name), *others = moved[:_MOST_LIARS]
     more = "".join(f", {_few(weight)} to {each}" for weight, each in others)
-    less = ", and no more to the others" if len(moved) > _MOST_LIARS else ""
+    less = ", and no more than that to other questions" if len(moved) > _MOST_LIARS else ""
     count = _few(first)
     people = f"{count} {'person' if count == '1' else 'people'}"
     most = f"One made-up report can add up to {people} to the count of an answer to {name}"
     drawn = (
-        " Whoever makes up a report can choose what it is about. It counts for so many because "
-        "other people are asked other questions."
+        " Whoever makes up a report can choose which question it is about. The report counts for "
+        "so many people because other people are asked other questions."
     )
     return [f"{most}{more}{less}.{drawn if is_drawn else ''}"]
 

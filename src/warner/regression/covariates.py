@@ -280,7 +280,7 @@ def doubts_of_columns(columns: Mapping[str, Column], names: Iterable[str]) -> tu
     used = [name for name in dict.fromkeys(names) if name in columns]
     codes = [code_of_missing(n, columns[n]) for n in used if columns[n].dtype.kind == "f"]
     return tuple(
-        f"WARNING: {code}. If this number means that nothing is known, all coefficients are wrong: "
+        f"WARNING: {code}. If this number stands for a missing value, all coefficients are wrong: "
         "leave these people out. In a table on paper, make these cells empty, and add "
         "--drop-missing."
         for code in codes

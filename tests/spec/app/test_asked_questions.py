@@ -236,7 +236,7 @@ def test_a_group_of_whom_nobody_was_asked_a_question_is_shown_without_reports(
         "estimate", "s.json", "--only", "c", code=1
     )
     warn("report", "s.json", "-o", "s.html")
-    assert "These questions were put to nobody: " in Path("s.html").read_text()
+    assert "Nobody was asked these questions: " in Path("s.html").read_text()
 
 
 def test_joint_shares_say_how_many_people_were_asked_all_of_them(here: Path) -> None:
@@ -388,7 +388,10 @@ def test_audit_and_check_say_what_is_drawn_and_what_it_spends(here: Path) -> Non
     alone = (math.exp(2) + 1) / (math.exp(2) - 1)
     assert [block["influence"] for block in blocks.values()] == pytest.approx([15 * alone] * 15)
     assert f"can add up to {math.ceil(15 * alone)} people to the count of an answer to q0," in text
-    assert "and no more to the others. Whoever makes up a report can choose what" in text
+    assert (
+        "and no more than that to other questions. Whoever makes up a report can choose which"
+        in text
+    )
     assert f"{15 * alone:.4g} people" in warn("audit", "many.toml", "--wide")
     shown = warn("study", "check", "many.toml")
     assert "q14" in shown and "at most epsilon = 2 in all" in shown and "draft" not in shown

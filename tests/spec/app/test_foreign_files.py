@@ -148,7 +148,7 @@ def test_a_file_that_holds_each_report_twice_is_refused_in_any_order(folder: Pat
     counted = ("tally", "twice.parquet", "--study", "many.toml", "-o", "t.json")
     refused = run(*counted, ok=False)
     assert "twice.parquet: seems to hold each report twice" in refused.stderr
-    assert "even numbers for all counts." in refused.stderr and not Path("t.json").exists()
+    assert "all counts are even numbers." in refused.stderr and not Path("t.json").exists()
     assert run(*counted, "--allow-equal").exit_code == 0
 
 

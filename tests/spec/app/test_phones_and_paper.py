@@ -149,13 +149,13 @@ def test_a_page_names_the_ward_in_which_phones_and_paper_differ() -> None:
     north = (172, 56, *SHEETS["North"][2:])
     _counted(SHEETS | {"North": north})
     said = _about_ways()
-    assert "By ward, they differ in North (corrected p &lt; 0.0001)." in said
+    assert "By ward, the two groups differ in North (corrected p &lt; 0.0001)." in said
     assert "Centre" not in said
     # Errors in opposite directions leave all people alike, and the wards are named.
     centre = (40, 153, *SHEETS["Centre"][2:])
     _counted({"North": (110, 118, *north[2:]), "Centre": centre, "South": SHEETS["South"]})
     said = _about_ways()
-    assert "differ by no more than" in said and "By ward, they differ in North (" in said
+    assert "differ by no more than" in said and "By ward, the two groups differ in North (" in said
     # Of few people the test is too rough, so that no ward is named.
     _counted(SHEETS | {"North": (29, 0, 10, 10, 9)})
     assert "By ward" not in _about_ways()

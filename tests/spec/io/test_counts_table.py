@@ -194,8 +194,8 @@ def test_a_file_that_a_pattern_counts_twice_is_refused() -> None:
     assert "a report is in the table twice" in " ".join(said.split())
     Path("t.json").unlink()
     refused = _tally("south.csv", ok=False)
-    assert "even numbers for all counts of ward south" in refused and "--allow-equal" in refused
-    assert "for all counts. If a file was loaded twice" in _tally(
+    assert "all counts of ward south are even numbers" in refused and "--allow-equal" in refused
+    assert "all counts are even numbers. If a file was loaded twice" in _tally(
         _counts("all.csv", reports * 2, None, study), ok=False
     )
 

@@ -805,7 +805,7 @@ def sql(
     for name in names:
         declared(plan.public, name, "--by", plan.domains)
         if names.count(name) > 1:
-            raise ArgumentError("--by", "must name each column once", show(name))
+            raise ArgumentError("--by", "must name each column only once", f"{show(name)} twice")
     named = column_names(columns)
     text = files.count_statement(
         plan.mechanisms,
@@ -879,7 +879,7 @@ def tallies_of_counts(
                 of_study = "; ".join(f"{name} {text}" for name, text in designs.items())
                 say(
                     f"{path}: the table does not say with which design its sheets were printed "
-                    f"({DESIGN}), so it is read with that of the study: {of_study}."
+                    f"({DESIGN}), so the design of the study was used: {of_study}."
                 )
             if text := uneven_sheets(tallies):
                 click.echo(f"WARNING: {path}: {text}", err=True)
@@ -890,9 +890,8 @@ def tallies_of_counts(
         say(
             f"{path}: counted by a database, {plural(first.n, 'row', 'rows')}. Checked: the "
             "statement was made for this study, every report is possible in this study, and all "
-            "counts agree. A database does not say the rest, so it could not be checked: which "
-            f"mechanism and epsilon made the reports{unknown}, and whether a report is in the "
-            "table twice."
+            "counts agree. Not checked, because a database does not say it: which mechanism and "
+            f"epsilon made the reports{unknown}, and whether a report is in the table twice."
         )
         if first.simulated:
             warn_of_simulation(path)

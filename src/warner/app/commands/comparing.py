@@ -227,7 +227,7 @@ def _of_study(
 ) -> None:
     """Compare mechanisms with estimators on known answers."""
     if len(paths) > 1:
-        raise ArgumentError("--truth", "takes one study", ", ".join(paths))
+        raise ArgumentError("--truth", "must be given with only one study", ", ".join(paths))
     draft = Draft.load(paths[0])
     mechanisms = draft.study.mechanisms
     for name in choices["only"]:
@@ -257,8 +257,9 @@ def _of_study(
         )
     if plot_path is not None:
         if len(results) > 1:
-            rule = "shows one attribute at a time"
-            raise ArgumentError("--plot", rule, ", ".join(results), "Choose one with --only")
+            rule = "shows only one question at a time"
+            remedy = f"Choose a question, such as --only {next(iter(results))}"
+            raise ArgumentError("--plot", rule, ", ".join(results), remedy)
         next(iter(results.values())).plot(plot_path)
         say_written(plot_path)
     _write(results, output)
@@ -270,7 +271,7 @@ def _maker(draft: Draft, name: str) -> Callable[[Domain, float], Mechanism]:
     if table is None:
         rule, remedy = (
             "is randomised together with other questions, so it has no mechanism of its own",
-            "Choose one to compare, such as --mechanism RandomizedResponse",
+            "Choose a mechanism, such as --mechanism RandomizedResponse",
         )
         raise ArgumentError(name, rule, None, remedy)
     return partial(mechanism_of, name, {k: v for k, v in table.items() if k != "reports"})

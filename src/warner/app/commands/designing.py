@@ -713,7 +713,7 @@ def audit(
     """
     file, *others = files
     if others:
-        rule = "must be one file, because it is not known which studies one person answers"
+        rule = "must be one file, because several do not say which of them the same person answers"
         each = (
             "Audit each study by itself. A person who answers several studies spends the sum of "
             "their epsilons. A person whose device chooses one of them by chance spends at most "

@@ -475,7 +475,7 @@ class EstimateRequest:
     "is_total",
     is_flag=True,
     help="If TALLY is of groups (warner tally --by): estimate all people together, not each group "
-    "by itself. With several files, some may be of groups and others not.",
+    "by itself. Of several files, some may have groups, and others none.",
 )
 @click.option(
     "--pool",
@@ -496,10 +496,11 @@ class EstimateRequest:
 @click.option(
     "--compare-groups",
     is_flag=True,
-    help="Print the differences between groups: those of --by, or all. For several files of "
-    "groups, --by or --within says what is compared. Each difference has an interval and a "
-    "p-value. A second p-value allows for the number of comparisons in the table (Holm's method). "
-    "Comparisons of shares, of means and of quantiles are counted separately.",
+    help="Print the differences between the groups of --by, or of all groups without --by. For "
+    "several files of groups, --by or --within says what is compared. Each difference has an "
+    "interval and a p-value. A second p-value allows for the number of comparisons in the "
+    "table (Holm's method). Comparisons of shares, of means and of quantiles are counted "
+    "separately.",
 )
 @click.option(
     "--reference",
@@ -541,14 +542,15 @@ class EstimateRequest:
     "--interval",
     "kind",
     type=IntervalKind(),
-    help='The kind of intervals. "score" holds for each share, also for the largest ones. "wald" '
-    'holds for each share by itself, around the estimate that is right on average. "likelihood" '
-    'holds for each share, by the likelihood ratio. "average" holds for 95 % of all shares, on '
-    'average. "simultaneous" holds for all shares at once. "anytime:N" holds even if you look '
-    "again and again while reports arrive, up to the planned number N; it is for shares, means "
-    'and quantiles. Default: "likelihood" for designs on paper; for numbers that are estimated as '
-    'a smooth curve, the posterior interval of this curve; otherwise "score". With --plot, only '
-    'the default and "anytime:N" work.',
+    help='The kind of intervals: what contains the truth with the probability of --level. "score": '
+    'the interval of each share, also of one that you picked because it is large. "wald": the '
+    'interval of each share, around the estimate that is right on average. "likelihood": the '
+    'interval of each share, by the likelihood ratio. "average": the interval of a share that '
+    'is picked by chance. "simultaneous": the intervals of all shares at once. "anytime:N": '
+    "the interval of each share, mean or quantile, even if you look again and again while "
+    'reports arrive, up to the planned number N. Default: "likelihood" for designs on paper; '
+    "for numbers that are estimated as a smooth curve, the posterior interval of this curve; "
+    'otherwise "score". With --plot, only the default and "anytime:N" work.',
 )
 @summary
 @click.option(

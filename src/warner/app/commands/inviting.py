@@ -152,8 +152,8 @@ def invite(
 
 _NEW_CODES = (
     "Send these new codes only to people who took no part in an earlier round. A code decides on "
-    "which question a device reports in all rounds, and a device refuses a code that asks another. "
-    "To invite the same people again, use --codes."
+    "which question a device reports in all rounds, and a device refuses a code for another "
+    "question. To invite the same people again, use --codes."
 )
 
 
@@ -286,10 +286,9 @@ def make_keys(study: str, issuer: str, output: str) -> None:
 
     plan, address = Study.load(study), checked_url(issuer)
     if plan.collect.tokens is not None:
-        rule = "has keys already, and tokens that were made with them would no longer count"
-        raise ArgumentError(
-            study, rule, None, "To make new keys, first delete the table [collect.tokens]"
-        )
+        rule = "already has keys, and new keys would make the tokens of the old keys invalid"
+        remedy = "To make new keys anyway, first delete the table [collect.tokens]"
+        raise ArgumentError(study, rule, None, remedy)
     refuse_overwriting(output, study)
     if output == "-" or Path(output).exists():
         rule = "must be a new file, because the keys are secret and cannot be made again"

@@ -99,7 +99,7 @@ def collect() -> None:
     is_flag=True,
     help="For people in one room: serve the survey at this machine's address in the local network, "
     "and show a QR code. The command makes a certificate for HTTPS, STUDY.lan.pem. Browsers warn "
-    "that they do not know it.",
+    "people, because they do not know this certificate.",
 )
 @store_options
 @click.option(
@@ -309,7 +309,7 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
         finally:
             live.stop()
     if preview:
-        click.echo("The preview is over. Nothing of it was kept.", err=True)
+        click.echo("The preview is over. Nothing was kept.", err=True)
         return
     _say_stopped(path, served_at or "URL", collector, choices)
     dropping = study.collect.keep_ids == "closed" and not collector.is_final

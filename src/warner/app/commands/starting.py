@@ -256,8 +256,9 @@ def refuse_existing(output: str, answers: str | None, force: bool) -> None:
 
 def _refuse_without_file(answers: str | None, copies: bool) -> None:
     if copies and answers is None:
-        rule = "need a file of answers; name it after the words warner new"
-        raise ArgumentError("--values-from-data, --copy and --rounded", rule)
+        rule = "can be used only with a file of answers"
+        remedy = "Name the file: warner new ANSWERS"
+        raise ArgumentError("--values-from-data, --copy and --rounded", rule, None, remedy)
 
 
 def _refuse_unknown(copy: list[str], names: list[str]) -> None:
@@ -275,9 +276,9 @@ def _refuse_no_names(secret: list[str], public: list[str]) -> None:
         raise ArgumentError("--secret", rule, None, remedy)
     both = [name for name in public if name in secret]
     if both:
-        rule = f"names {', '.join(both)}, but --secret names this too"
+        rule = "must not name a column that --secret names too"
         remedy = f"Leave {', '.join(both)} out of --public, or out of --secret"
-        raise ArgumentError("--public", rule, None, remedy)
+        raise ArgumentError("--public", rule, ", ".join(both), remedy)
 
 
 def tell(study: FirstStudy, output: str, source: str | None, notes: Sequence[str]) -> None:

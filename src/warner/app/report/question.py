@@ -390,7 +390,7 @@ class Question:
         ]
         if not differ:
             return ""
-        return f" By {self.columns}, they differ in {', '.join(differ)}."
+        return f" By {self.columns}, the two groups differ in {', '.join(differ)}."
 
     def _drawn(self, design: SurveyDesign) -> str:
         """How people were drawn, and what that costs."""
@@ -424,8 +424,8 @@ class Question:
                 f"The {size - len(rows):,} other possible answers together have a share of {rest}."
             )
             notes.append(
-                "The intervals hold for all answers at once, so they also hold for these, which "
-                "were picked for their large shares."
+                "The intervals are for all answers at once, so they can be trusted although these "
+                "answers were picked for their large shares."
                 if at_once
                 else "These answers were picked for their large shares, and the intervals do not "
                 "allow for that."
@@ -715,8 +715,8 @@ def _differences(result: Differences, question: Question) -> list[Block]:
     if result.about_test:
         notes.append(result.about_test)
     notes.append(
-        "Each difference is one estimate minus the other. Its interval follows from the intervals "
-        "of both."
+        "Each difference is one estimate minus another. Its interval follows from the intervals "
+        "of the two estimates."
         if result.of == "numbers"
         else _STEADIED
         if _is_steadied(question.estimate)
@@ -729,7 +729,7 @@ def _differences(result: Differences, question: Question) -> list[Block]:
         )
     if result.left_out:
         count = plural(len(result.left_out), "group", "groups")
-        notes.append(f"Left out, because fewer than 2 reports came from it: {count}.")
+        notes.append(f"Left out: {count}, because fewer than 2 reports came from each.")
     blocks.append(" ".join(notes))
     return blocks
 

@@ -44,8 +44,8 @@ _SIMULATED = (
 )
 _IN_SEVERAL_WAYS = (
     "Answers to one question were randomised in different ways (mechanisms or epsilons), and "
-    "reports that tell more count more. The estimates assume that the shares do not depend on the "
-    "way: neither in a group that is shown, nor among all people together."
+    "reports that tell more count more. The estimates assume that the people of each way have the "
+    "same shares, in each group that is shown and among all people together."
 )
 # Intervals of a posterior hold under a prior, unlike the others.
 _OF_POSTERIOR = (
@@ -129,7 +129,7 @@ def _about_limits(source: Source, settings: Settings) -> list[str]:
     if any(question.is_bounded for question in source.questions):
         about = f"The numbers in brackets are {100 * settings.level:.4g} % intervals: {about}"
     names = [visible(settings.labels.get(name, name)) for name in source.nobody]
-    nobody = [f"These questions were put to nobody: {'; '.join(names)}."] if names else []
+    nobody = [f"Nobody was asked these questions: {'; '.join(names)}."] if names else []
     return [*nobody, upper(about)]
 
 
@@ -268,11 +268,11 @@ def _of_each_question(source: Source, settings: Settings) -> list[Block]:
             rows.append(dict(zip(_CELLS, (named, *fact), strict=True)))
     about = "The numbers below follow from the chances with which answers were changed."
     if any(tally.simulated for parts in source.tallies.values() for tally in parts):
-        about += " They would hold in a real survey, but not for these simulated reports."
+        about += " They would be true in a real survey, but not for these simulated reports."
     if True in ways:
         about += (
-            " On paper, they hold as long as whoever sees the sheet does not know what chance told "
-            "this person, such as how the coin fell or which birthday the person thought of."
+            " On paper, they are true only if whoever sees the sheet does not know the person's "
+            "draw, such as how the coin fell or which birthday the person thought of."
         )
     if rows:
         about += (
@@ -363,7 +363,7 @@ def _of_permanent(
     """What all rounds tell where devices keep permanent reports, as an audit says it."""
     yield (
         "Devices keep one permanent report of each answer, and what they send in all rounds tells "
-        "no more about an answer than this report. The following holds if the answer"
+        "no more about an answer than this report. What follows is for a person whose answer"
         f"{'s stay' if is_several else ' stays'} the same."
     )
     spans: list[tuple[str, int | None]] = [("any number of rounds", None)]
@@ -427,8 +427,8 @@ def _meaning(source: Source, settings: Settings) -> Section:
         ),
         "The ends of an interval are rounded outwards, so that the interval does not become "
         "shorter.",
-        "Each interval holds for its own number, unless the table says that all hold at once. "
-        "Among many intervals, some miss the true number.",
+        f"The {level} % are for each interval by itself, unless a table says that they are for all "
+        "intervals at once. Among many intervals, some miss the true number.",
     ]
     dropped = [visible(settings.labels.get(name, name)) for name in settings.dropped]
     says_not = [

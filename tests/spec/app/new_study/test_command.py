@@ -200,7 +200,7 @@ def test_no_file_and_a_name_that_no_study_can_have() -> None:
     refused = run("new", "--secret", "a.b", "--values", "a.b=x,y", "--no-ask", ok=False).stderr
     assert "attributes.a.b: names must not be empty, and must not contain a point" in refused
     refused = run("new", "--secret", "a", "--values-from-data", ok=False).stderr
-    assert "need a file of answers; name it after" in refused
+    assert "only with a file of answers. Name the file: warner new ANSWERS" in refused
 
 
 def test_coordinates_and_dates_have_the_comment_that_helps(here: Path) -> None:

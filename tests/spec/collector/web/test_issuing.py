@@ -153,7 +153,7 @@ def test_keys_and_codes_are_made_and_the_issuer_starts(
     assert "print the table [collect.tokens]" in unready.stderr
     study.write_text(study.read_text() + done.stdout)
     twice = run(*made, "-o", "second.pem", ok=False)
-    assert "has keys already" in twice.stderr
+    assert "already has keys" in twice.stderr
     issued = run("collect", "issue", "study.toml", "--keys", "issuer.pem")
     assert "Token of the owner: " in issued.stdout and "0 people are invited" in issued.stderr
     run("collect", "invite", "study.toml", "-n", "3", "-o", "codes.csv")
