@@ -711,7 +711,7 @@ class LikelihoodOperator(ABC):
         """Refuse computations that need one row for each report."""
         if self.rows_per_report != 1:
             rule = "has only how often each bit was 1, not which bits were 1 together in a report"
-            remedy = "Tally with keep_reports=True, or choose another kind of interval"
+            remedy = "Make the tally with keep_reports=True, or choose another kind of interval"
             raise ArgumentError("tally", rule, None, remedy)
 
     @cached_property
@@ -960,7 +960,7 @@ def only_seen_reports() -> ArgumentError:
         "has only the reports that were seen, but this computation needs the count of every "
         "possible report"
     )
-    remedy = "Use kind='score', or tally without keep_reports"
+    remedy = "Use kind='score', or make the tally without keep_reports"
     return ArgumentError("tally", rule, None, remedy)
 
 

@@ -330,7 +330,7 @@ class HashedReports:
         width = -(-self.size // 8)
         if len(a) * width > _LARGEST_BITS:
             rule = f"would take {len(a) * width} bytes for {len(a)} reports, more than 2^31"
-            remedy = "Tally without keep_reports, or use fewer values"
+            remedy = "Make the tally without keep_reports, or use fewer values"
             raise ArgumentError("keep_reports", rule, f"{self.size} values", remedy)
         packed = np.empty((len(a), width), dtype=np.uint8)
         index, step = np.arange(self.size)[None, :], max(1, _BLOCK // self.size)

@@ -76,7 +76,7 @@ class PlanarChannel(_Transformed):
         height, width = inner.shape
         if height < 2 or width < 2:
             rule = "must have at least 2 rows and 2 columns"
-            remedy = "Use Integers for a line"
+            remedy = "Use Integers for values on a line"
             raise ArgumentError("domain", rule, str(inner.shape), remedy)
         self.grid = (height, width)
         self.shape = (height * width, height * width)

@@ -206,7 +206,10 @@ class StackedRows(Stacked):
     ) -> tuple[LikelihoodOperator, FloatArray]:
         # Every group's own simulated tally. All reports of a person are in one group.
         if people.values is not None:
-            rule = "'respondents' cannot be simulated for whole reports of several mechanisms"
+            rule = (
+                "'respondents' cannot be simulated for several mechanisms if a tally was made with "
+                "keep_reports=True"
+            )
             remedy = "Use target='population'"
             raise ArgumentError("target", rule, None, remedy)
         return self._stacked_anew(

@@ -659,8 +659,8 @@ class Collector:
         for of_batch in np.split(invited, np.cumsum([len(ids) for ids in batches])[:-1]):
             first = int(np.argmin(of_batch))
             rule = (
-                f"number {first} of {len(of_batch)}, counted from 0, has no invitation, so none of "
-                "them was counted"
+                f"number {first} of {len(of_batch)}, counted from 0, has no invitation, so no "
+                "submission of this request was counted"
             )
             error = Refused("not_invited", "submissions", rule, position=first)
             refused.append(None if of_batch.all() else error)

@@ -100,7 +100,7 @@ def deployment_card(study: Study, view: LiveView | None = None) -> dict[str, Any
             ),
             "another_survey": (
                 "If somebody answers this survey again on another device, or answers the same "
-                "question in another survey, the epsilons of both add up."
+                "question in another survey, the two epsilons add up."
             ),
             "post_processing": (
                 "Estimates are computed only from the counts of reports. So nothing that is done "
@@ -143,7 +143,7 @@ def _rounds(study: Study) -> str:
         f"report on each answer{to_one}, and randomises it once more in every round. While answers "
         f"stay the same, all reports of {study.rounds} rounds together have an epsilon of at most "
         f"{at_most(study.epsilon_of_rounds, 4)}. If answers change, epsilon is at most "
-        f"{at_most(of_all, 4)} for any number of rounds. This larger epsilon is between two people "
+        f"{at_most(of_all, 4)} for any number of rounds. This larger epsilon is for two people "
         "whose answers change, and change back, in the same rounds. Whether and when an answer "
         "changed is not hidden in the long run. Whoever takes part in two browsers, or deletes "
         "what a browser keeps, tells more about their answers."
@@ -248,8 +248,8 @@ def _design(draw: OneOf, study: Study) -> dict[str, Any]:
         )
     elif study.round is not None:
         words.append(
-            "The browser stores the choice for all rounds. A browser that stores nothing is not "
-            "asked."
+            "The browser stores the choice for all rounds. A browser that stores nothing cannot "
+            "take part."
         )
     else:
         words.append(

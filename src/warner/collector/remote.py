@@ -401,8 +401,11 @@ class BulkUpload:
     def require_study(self, study: CollectedStudy, url: str, allow_title: bool = False) -> None:
         """Refuse a collector of another study or round, or of one with another title."""
         if self._file.round is not None and study.round not in (None, self._file.round):
-            rule = f"holds reports of round {self._file.round}, but {url} asks round {study.round}"
-            raise MismatchError(self._file.path, rule)
+            rule = (
+                f"holds reports of round {self._file.round}, but the survey at {url} is in round "
+                f"{study.round}"
+            )
+            raise MismatchError(self._file.path, rule, None, "Send the file of that round")
         if study.layout != self._form.layout:
             rule = f"holds reports of another study, not of the one at {url}"
             remedy = "The answers must be randomised with the study file of that collector"

@@ -554,7 +554,9 @@ class SQLiteStore(Store[sqlite3.Connection]):
                 "The store's log or a copy was damaged or cut off. Continue with a good copy. Or, "
                 "to go on without the missing reports, run: warner collect serve STUDY --restored"
             )
-            raise Refused("store_damaged", self.path, rule, f"{commits:,} of {last:,}", remedy)
+            raise Refused(
+                "store_damaged", self.path, rule, f"{commits:,} of {last:,} changes", remedy
+            )
         self._take_copy(f"{spent:,} ids of reports")
         self._seal(commits)
 
@@ -716,7 +718,10 @@ class SQLiteStore(Store[sqlite3.Connection]):
             return self._in_use()
         if name == "SQLITE_FULL":
             return self._full()
-        rule, remedy = f"cannot be read or written ({name})", "Check the disk and the file's rights"
+        rule, remedy = (
+            f"cannot be read or written ({name})",
+            "Check the disk, and who may write the file",
+        )
         return Refused("store_failed", self.path, rule, None, remedy)
 
 

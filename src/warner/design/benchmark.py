@@ -487,14 +487,14 @@ class _Work:
             there /= size if loss == "mse" else 1
             if 1 - here / there > most and prime > mechanism.prime:
                 most = 1 - here / there
-                keeps = "" if wide is None else ", whose tallies keep whole reports,"
+                keeps = "" if wide is None else ", whose tallies count whole reports,"
                 sentence = [
                     f"{cell.mechanism}: the published formulae suppose that two values share one "
                     f"of g buckets with probability 1/g. With {size} values this happens less "
                     f"often. So at epsilon {cell.epsilon:g} the expected {loss} of the inversion "
-                    f"is {here:#.3g}: {100 * most:.0f} % less than the {there:#.3g} of the "
-                    f"formulae. With 'LocalHashing prime={prime}'{keeps} it is "
-                    f"{100 * (1 - near / there):.1f} % less than that of the formulae."
+                    f"is {here:#.3g}: {100 * most:.0f} % less than {there:#.3g}, the {loss} by the "
+                    f"formulae. With 'LocalHashing prime={prime}'{keeps} the expected {loss} is "
+                    f"only {100 * (1 - near / there):.1f} % less than by the formulae."
                 ]
         yield from sentence
 
@@ -512,7 +512,8 @@ class _Work:
         for name, budgets in lossy.items() if names else ():
             yield (
                 f"{', '.join(names)} with {name} at epsilon {', '.join(budgets)}: estimated from "
-                "the number of reports that support each value. Whole reports would tell more."
+                "how many reports support each value. Tallies with keep_reports=True would tell "
+                "more."
             )
 
     def _exact(self) -> dict[tuple[Cell, str, str], float]:

@@ -309,20 +309,21 @@ class Comparison(Ranking[RankedMethod]):
         return LOSSES[self.loss].words
 
     def _title(self) -> str:
-        truths = f"{len(self.truths)} plausible distribution{'s' * (len(self.truths) != 1)}"
+        truths = f"{len(self.truths)} distribution{'s' * (len(self.truths) != 1)}"
         return (
             f"{self.loss_name}, mean over {self.runs} simulated surveys of {self.n:,} "
-            f"report{'s' * (self.n != 1)}, drawn from {truths}"
+            f"report{'s' * (self.n != 1)}, drawn from {truths} of answers"
         )
 
     def _notes(self) -> list[str]:
         least = [(truth, next(iter(truth.errors))) for truth in self.truths]
         return [
             "Column 'best on': the share of surveys in which no other method has a smaller error. "
-            "Column 'order holds on': the share of the distributions on which the first method is "
-            "at least as good as this one; in the first row, as all others.",
+            "Column 'order holds on': the share of the distributions on which the method of the "
+            "first row has no larger error than the method of this row; in the first row itself, "
+            "no larger error than any other method.",
             *(
-                f"For distribution {t.name}, the method {name} has the smallest error: "
+                f'If the distribution is "{t.name}", the method {name} has the smallest error: '
                 f"{t.errors[name]:.4g}."
                 for t, name in least
             ),

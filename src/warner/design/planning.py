@@ -455,7 +455,7 @@ class Plan(Ranking[RankedMechanism]):
         if simulated is not None:
             off = max(1, round(200 * simulated.standard_error / simulated.error))
             notes.append(
-                'Errors of "warner estimate" are simulated. The one in the first row is right to '
+                'Errors of "warner estimate" are simulated. The error in the first row is right to '
                 f"within about {off} %."
             )
         return notes

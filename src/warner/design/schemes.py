@@ -101,7 +101,7 @@ def clusters(
         names, shape = attribute_names(data.domain), data.domain.shape
     if not names:
         rule = "must be reports of several questions (a Product)"
-        remedy = "Tally the reports of PerAttribute, or count a study with: warner tally --ways 2"
+        remedy = "Make a tally with PerAttribute, or count a study with: warner tally --ways 2"
         raise ArgumentTypeError("subject", rule, None, remedy)
 
     alpha = 1 - confidence_level(level)

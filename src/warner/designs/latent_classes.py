@@ -480,8 +480,8 @@ class ClassShares(Tabular):
         freedom = f"{test.degrees} degree{'s' * (test.degrees > 1)} of freedom"
         statistic = f"chi-square {test.statistic:.3g} with {freedom}"
         return (
-            "Test of the design: if people do what it assumes, a survey fits it as badly as this "
-            f"one with probability p = {test.p:.3g} ({statistic})."
+            "Test of the design: if people do what the design assumes, a survey fits the design as "
+            f"badly as this survey with probability p = {test.p:.3g} ({statistic})."
         )
 
     @property

@@ -123,7 +123,7 @@ def _values(text: str, example: str) -> tuple[list[str], dict[str, str]]:
     named = {key.strip(): value.strip() for key, sign, value in pairs if sign}
     plain = [word for word in words if "=" not in word]
     if (plain and named) or len(named) + len(plain) < len(words):
-        rule = "must give all of its chances a name, or none of them, and no name twice"
+        rule = "must name all chances or no chance, and no chance twice"
         raise ArgumentError("design", rule, show(text), f"For example {show(example)}")
     return plain, named
 

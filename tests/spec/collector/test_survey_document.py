@@ -234,7 +234,7 @@ def test_the_card_of_a_question_drawn_for_all_rounds_says_what_browsers_keep() -
     questions = "".join(f'[attributes.{name}]\nvalues = ["no", "yes"]\n' for name in "abc")
     text = f'[ask]\neach = "one"\nepsilon = 0.5\n{repeat}{questions}[collect]\naccess = "open"\n'
     for drawn, browser in (
-        (text, "stores nothing is not asked"),
+        (text, "stores nothing cannot take part"),
         (text.replace(repeat, ""), "chooses again"),
     ):
         card = deployment_card(Study.parse(drawn))

@@ -644,8 +644,8 @@ def test_likelihoods_of_support_counts_are_said() -> None:
     methods = ["mle", "project", "em:9"]
     found = benchmark([0.02] * 50, Integers(0, 49), [wide], methods, [1.0, 4.0], 100, 2)
     assert found.notes == (
-        f"mle, em:9 with {wide} at epsilon 4: estimated from the number of reports that support each "
-        "value. Whole reports would tell more.",
+        f"mle, em:9 with {wide} at epsilon 4: estimated from how many reports support each "
+        "value. Tallies with keep_reports=True would tell more.",
     )
 
 

@@ -58,10 +58,10 @@ REJECTS = {
     "closed": "sent after the survey closed",
     "not_invited": "without a valid invitation code",
     "no_owner": "with a wrong token: perhaps a stranger tried to open the owner's page",
-    "too_large": "larger than the collector takes, or with too many reports at once",
+    "too_large": "larger than the collector accepts, or with too many reports at once",
     "type": "not sent by the survey page or by warner collect push",
-    "too_many": "too many at once from one or all internet addresses; the devices try again later",
-    "busy": "more at once than the store can save; the devices try again later",
+    "too_many": "too many from one internet address or from all; the devices try again later",
+    "busy": "more reports at once than the store can save; the devices try again later",
     "slow": "took too long to arrive; the devices try again later",
     "store_full": "no disk space was left for the counts; the devices try again later",
     "store_failed": "the counts could not be saved; the devices try again later",
@@ -319,7 +319,7 @@ def about_step(view: LiveView) -> str:
             text += " This step holds all reports that were counted when the survey closed."
         elif view.step.rest_used:
             text += (
-                " The reports that arrived after this step are too few for another one, so they "
+                " The reports that arrived after this step are too few for another step, so they "
                 "are in no result. A smaller step is published only once, at the first closing."
             )
         return text

@@ -166,7 +166,10 @@ def test_a_file_is_replaced_only_if_told_and_never_the_answers(here: Path) -> No
     [
         ((), "--secret: must name the columns whose answers are to be protected"),
         (("--secret", "smokes,,units"), "--secret: must be different names"),
-        (("--secret", "smokes", "--public", "smokes"), "--public: names smokes, but --secret"),
+        (
+            ("--secret", "smokes", "--public", "smokes"),
+            "--public: must not name a column that --secret names too; got smokes",
+        ),
         (("--secret", "smoke"), "answers.csv: has no column smoke. Write the names"),
         (("--secret", "Smokes"), "has no column Smokes. Is 'smokes' meant?"),
         ((*ASKED, "--values", "smokes"), "--values: must be written NAME=VALUE; got 'smokes'"),
