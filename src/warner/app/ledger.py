@@ -27,9 +27,9 @@ from warner.studies.study import Study
 
 _FORMAT = "warner-ledger"
 _NOTE = (
-    "Keep this file as secret as the answers, and delete both together: whoever has it can guess "
-    'the answers of all people, and check whether the whole guess is right. The command "warner '
-    'randomize" needs it to notice answers that were randomised before.'
+    "Keep this file as secret as the answers, and delete it together with the answers: whoever has "
+    "this file can guess the answers of all people, and check whether the whole guess is right. "
+    'The command "warner randomize" needs this file to notice answers that were randomised before.'
 )
 _BITS = 64.0  # of surprise: no equal answers by chance, and none that are found by trying
 _FEWEST = 17  # people: of fewer, no answers can hold that many bits

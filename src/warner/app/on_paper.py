@@ -88,7 +88,7 @@ def require_card(study: Study | None, question: str | None, text: str) -> None:
         of = "its questions" if question is None else repr(question)
         designs = " or ".join(dict.fromkeys(stated))
         rule = f"must be the design that the study states for {of}: {designs}"
-        remedy = "Leave out --design, or correct the one that differs from the card people had"
+        remedy = f"Leave out --design. If people had the card {card}, correct the study"
         raise ArgumentError("--design", rule, card, remedy)
 
 

@@ -236,8 +236,8 @@ def backgrounds(
             tags = ", ".join(f"{a}.{t}" for a, d in domains.items() for t in d.tags)
             if not tags:
                 rule, remedy = (
-                    'can be used only if people could give a tag such as "@home", and there are '
-                    "none",
+                    'can be used only if people could give a tag such as "@home", and no question '
+                    "here has tags",
                     "Leave out --background",
                 )
                 raise ArgumentError("--background", rule, repr(option), remedy)

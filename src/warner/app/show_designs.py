@@ -258,8 +258,9 @@ def _about_pairs(planned: PlannedDesign, aim: WantedDifference) -> str:
     share = f"a share near {100 * planned.share:.3g} %" if planned.has_width else "a share"
     return (
         "Power is the probability that a test of two groups at the 5 % level finds a difference of "
-        f"{100 * aim.difference:.4g} points in {share}. The people needed are those of all groups "
-        f"together, in the same proportions, that give a power of {aim.power:.4g}."
+        f"{100 * aim.difference:.4g} points in {share}. The "
+        'column "people needed" says how many people in all groups together, in the same '
+        f"proportions, give a power of {aim.power:.4g}."
     )
 
 
@@ -411,7 +412,7 @@ def about_differences(difference: float | None, are_drawn: bool) -> list[str]:
         return []
     return [
         'Here "people needed" counts only people who are asked this question. The first table says '
-        "which part of all people that is."
+        "how large a part of all people they are."
     ]
 
 
@@ -654,7 +655,7 @@ def _rows_of_blocks(
 _COMMENT = 96  # characters of a line
 _ABOUT_WIDTHS = (
     "All intervals are 95 % intervals. If a question has many answers that are not numbers, 95 % "
-    "is an average: the intervals of some answers are right more often, those of others less "
+    "is an average: the intervals of some answers are right more often, and of other answers less "
     "often. The widths were computed from invented answers. Your widths will differ, mostly by "
     "less than a fifth."
 )
@@ -862,7 +863,7 @@ def _about_aim(planned: PlannedAttribute) -> str:
         f"\N{PLUS-MINUS SIGN}{points / 2:.3g} (--width {proposal.width:g})"
     )
     if proposal.best.expected.mean is not None:
-        said += f", and that of the mean at most {points:.3g} % of the range of values"
+        said += f"; the interval of the mean, at most {points:.3g} % of the range of values"
     if not proposal.meets:
         return f"{said}."
     epsilon = proposal.epsilon * planned.times
@@ -905,7 +906,7 @@ def about_epsilon() -> list[str]:
         odds = odds_of(RandomizedResponse(Categorical(["yes", "no"]), epsilon))
         out.append(f"  epsilon {epsilon:g}: {_explained(odds)}")
     out.append(
-        "The epsilons of several questions add up, and so do those of repeated surveys. Whatever "
+        "The epsilons of several questions, or of repeated surveys, add up. Whatever "
         "is computed from reports later, the odds do not become larger."
     )
     return out

@@ -218,7 +218,7 @@ def show_redistributed(result: Redistributed) -> None:
     """Print the shares of values after the shares of tags were distributed over them."""
     tags = ", ".join(f"@{tag} {100 * share:.2f} %" for tag, share in result.tag_shares.items())
     attribute = result.estimate.attribute or "value"
-    title = f"{attribute}: people who gave a tag ({tags}) are spread over the values behind the tag"
+    title = f"{attribute}: people who gave a tag ({tags}) are shared out over its true values"
     note = (
         "If the shares that were assumed behind a tag are wrong, the absolute errors of all "
         f"shares together grow by at most {100 * result.worst_case:.2f} points.\n"

@@ -373,7 +373,7 @@ def _who_sees_what(study: Study, view: LiveView | None) -> dict[str, str]:
         "owner": (
             f"counts and estimates in steps of {study.collect.step:,} reports"
             f"{_owner_sees_groups(study, view)}; between steps, how many people are counted, and "
-            "how many requests were refused, by reason"
+            "how many requests were refused for which reason"
         ),
         "public": "what the owner publishes",
         **({} if study.collect.tokens is None else {"issuer": _ISSUER}),

@@ -320,10 +320,10 @@ class Device:
         """Keep what the first code asks, for all rounds: another question spends once more."""
         if self._draw is not None and self._kept_block(self._draw, block) != block:
             rule = (
-                "asks another question than the one on which this device reports in all rounds, so "
-                "nothing was sent"
+                "is for another question than the question on which this device reports in all "
+                "rounds, so nothing was sent"
             )
-            remedy = "Use the code of the earlier rounds, or a folder for each person"
+            remedy = "Use the code of the earlier rounds. For another person, use another folder"
             raise ArgumentError("code", rule, None, remedy)
 
     def _kept_block(self, draw: OneOf, block: int) -> int:

@@ -394,8 +394,8 @@ def _scripts_of(visit: _Visit) -> Check:
     version, names = f"warner {software_version()}", ", ".join(other)
     violations = (
         [
-            f"these scripts are not those of {version}: {names}. The SHA-256 of the served scripts "
-            f"is {digest}"
+            f"these scripts differ from the scripts of {version}: {names}. The SHA-256 of the "
+            f"served scripts is {digest}"
         ]
         if other
         else []

@@ -161,7 +161,10 @@ def test_a_proposal_says_what_it_aims_at(draft: Path) -> None:
     )
     draft.write_text("[attributes.units]\nintegers = [0, 20]\n")
     said = " ".join(run("plan", "draft.toml", "--people", "5000").output.split())
-    assert "±5 (--width 0.1), and that of the mean at most 10 % of the range of values. Of" in said
+    assert (
+        "±5 (--width 0.1); the interval of the mean, at most 10 % of the range of values. Of"
+        in said
+    )
 
 
 def test_a_split_adds_up() -> None:

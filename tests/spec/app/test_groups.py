@@ -755,7 +755,9 @@ def test_tables_of_values_that_read_alike_are_all_shown(
     )
     said = run(*command).output
     assert 'q, "a, b", c: the group' in said and 'q, a, "b, c": the group' in said
-    assert "of that table alone, and not for those of all 2 tables." in " ".join(said.split())
+    assert "of that table alone, and not for the comparisons of all 2 tables together." in " ".join(
+        said.split()
+    )
     data = json.loads(run(*command, "--json").stdout)
     assert [(each["maker"], each["model"]) for each in data] == [("a, b", "c"), ("a", "b, c")]
 

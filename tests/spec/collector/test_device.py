@@ -416,7 +416,7 @@ def test_a_code_that_asks_another_question_than_in_earlier_rounds_is_refused(
     later = device_of(invited[1], tmp_path)
     for block in (1, 2):
         said = refused(
-            ArgumentError, "asks another question", later.send, answers, None, codes[block]
+            ArgumentError, "is for another question", later.send, answers, None, codes[block]
         )
         assert "Use the code of the earlier rounds" in said
     assert later.send(answers, code=codes[0]) == "sent"

@@ -204,7 +204,7 @@ def test_a_table_without_rows_is_said_to_be_one() -> None:
     for wards in (None, []):
         said = _tally(_counts("none.csv", [], wards), ok=False)
         assert "none.csv: holds no reports: the table has no rows" in said
-    assert "no table had rows" in _tally("none.csv", _counts("b.csv", []), ok=False)
+    assert "no table has rows" in _tally("none.csv", _counts("b.csv", []), ok=False)
 
 
 def _rows(text: str, mark: str, quote: str = '"', null: str = "") -> str:

@@ -767,8 +767,8 @@ def sql(
     from a file of these reports.
 
     The result also counts what is wrong, such as missing reports and values that no report can
-    have. It names its study, and no other study is accepted. A database does not know whether
-    reports are simulated: if they are, add --simulated.
+    have. The result names its study, and "warner tally --counts" refuses it with another study. A
+    database does not know whether reports are simulated: if they are, add --simulated.
 
     Columns of reports must hold numbers. If they hold texts or true and false, make a view that
     turns these into numbers. The statement quotes all names. For Snowflake, it first writes plain
@@ -896,5 +896,5 @@ def tallies_of_counts(
         if first.simulated:
             warn_of_simulation(path)
     if not totals:
-        raise EmptyError("--counts", "has no reports to count: no table had rows")
+        raise EmptyError("--counts", "has nothing to count, because no table has rows")
     return totals

@@ -201,7 +201,7 @@ from warner.studies.study import Study
     default=0.95,
     show_default=True,
     help="If STUDY is the tally of a pilot: the probability that all questions stay apart if in "
-    "truth no question depends on another. It holds for any number of questions.",
+    "truth no question depends on another, however many questions there are.",
 )
 @click.option(
     "--shuffled",
@@ -621,7 +621,7 @@ def _planned(
     if loss is None:
         loss = loss_of(domain, choices["difference"])
     if loss == "w1" and not can_simulate(domain):
-        about = f"--loss w1 is only for numbers and places, at most {MOST_SIMULATED} of them"
+        about = f"--loss w1 is only for numbers or places, with at most {MOST_SIMULATED} values"
     elif loss != "w1" and not guarantee.bounds_all_pairs:
         about = (
             f"--loss {loss} compares only ways of randomising with the guarantee LDP or ULDP, and "
@@ -713,7 +713,7 @@ def audit(
     """
     file, *others = files
     if others:
-        rule = "must be one file, because several do not say which of them the same person answers"
+        rule = "must be one file, because files do not say which studies the same person answers"
         each = (
             "Audit each study by itself. A person who answers several studies spends the sum of "
             "their epsilons. A person whose device chooses one of them by chance spends at most "

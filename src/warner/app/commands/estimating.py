@@ -521,7 +521,7 @@ class EstimateRequest:
     "--within",
     metavar="NAME,NAME,...",
     help="With --compare-groups: make a comparison for each value of these public columns, such as "
-    "two weeks on each platform. The groups are those of --by, by default the files.",
+    "two weeks on each platform. The groups of --by are compared, by default the files.",
 )
 @click.option(
     "--same-people",
@@ -645,7 +645,7 @@ def estimate(**choices: Any) -> None:
 
     If people were not drawn as a simple random sample, say how they were drawn: --weights,
     --cluster and --strata name public columns of the tally. Groups are then made by its other
-    public columns, or by those of --by.
+    public columns, or by the columns of --by.
 
     \b
         warner tally reports.parquet --by w,school,region -o tally.json
@@ -1174,7 +1174,7 @@ def _compare_groups(request: EstimateRequest) -> None:
         if len(shown) > 1:
             terminal.show(
                 "In each table, the column p (Holm) is corrected for the comparisons of that table "
-                f"alone, and not for those of all {len(shown):,} tables."
+                f"alone, and not for the comparisons of all {len(shown):,} tables together."
             )
 
     of_table = {title: {"attribute": one.attribute, **one.within} for title, one in tables.items()}

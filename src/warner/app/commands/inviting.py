@@ -87,7 +87,7 @@ def invite(
     which report came with which code. Then only the randomising (epsilon) protects the answers.
 
     If the study says access = "tokens", the codes are for the command "warner collect issue" (the
-    issuer), which has a store of its own, STUDY.codes.sqlite. No number in a report is then
+    issuer), which has a store of its own, STUDY.codes.sqlite. Nothing in a report is then
     computed from a code.
 
     With --url, each code is written as a link to the survey. The code comes after "#", the part of
@@ -267,15 +267,15 @@ def _keeping_codes(
 def make_keys(study: str, issuer: str, output: str) -> None:
     """Make keys for STUDY, with which an issuer exchanges invitation codes for tokens.
 
-    With tokens, no number in a report is computed from an invitation code, because the issuer signs
-    each token without seeing it. Give OUTPUT only to the issuer: anyone who has it can make tokens
-    without codes.
+    With tokens, nothing in a report is computed from an invitation code, because the issuer signs
+    each token without seeing the token. Give OUTPUT only to the issuer: anyone who has OUTPUT can
+    make tokens without codes.
 
     The issuer is a program apart from the collector, and somebody else must run it. Whoever runs
     both could compare when a code was exchanged and when a report came.
 
     A token lets a device send one report, and does not say whose it is. The command prints the
-    lines to add to STUDY, with the public keys. They are the same for everybody.
+    lines to add to STUDY, with the public keys. The keys are the same for everybody.
 
     \b
         warner collect keys study.toml --issuer https://codes.example.org -o issuer.pem

@@ -84,8 +84,8 @@ several_reports = click.option(
 are_simulated = click.option(
     "--simulated",
     is_flag=True,
-    help="Say that the reports are simulated, as those of warner randomize --seed are. The result "
-    "and its tally are then marked as simulated.",
+    help="Say that the reports are simulated, such as the reports of warner randomize --seed. The "
+    "result and its tally are then marked as simulated.",
 )
 smallest_group = click.option(
     "--smallest-group",

@@ -388,8 +388,7 @@ class _People:
         first = chosen[0][0]
         if any(reports is not first for reports, _ in chosen):
             rule = (
-                "has several hidden answers, and some of them share their reports with other "
-                "questions"
+                "has several hidden answers, and some of them are in reports on several questions"
             )
             raise ArgumentError("FORMULA", rule, ", ".join(names), "Use only one of them")
         return first

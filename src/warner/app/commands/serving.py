@@ -725,8 +725,8 @@ def restore(backup: str, store: str) -> None:
 @click.option(
     "--allow-other-title",
     is_flag=True,
-    help="Send reports although the title of their study is another than that of the collector, "
-    "for example because you changed the title.",
+    help="Send reports although their study has another title than the study of the collector, for "
+    "example because you changed the title.",
 )
 def push(
     reports: str,
@@ -738,7 +738,7 @@ def push(
 ) -> None:
     """Send a file of reports to the collector at URL, so that it counts them.
 
-    The study of the file must have the same title as that of the collector. This protects against
+    The file and the collector must have studies with the same title. This protects against
     mistakes: two weeks of one survey can have the same questions, and what was counted cannot be
     taken out again.
 

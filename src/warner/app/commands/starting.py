@@ -128,7 +128,7 @@ def _joined(
     "--values-from-data",
     is_flag=True,
     help="Copy labels, and the smallest and largest numbers, from ANSWERS into the study. Everyone "
-    "who gets the study then sees them, and each of them can be one person's answer.",
+    "who gets the study then sees these values, and each can be one person's answer.",
 )
 @click.option(
     "--copy",
@@ -185,7 +185,7 @@ def new(
 
     No answer is copied into the study or a message, unless you give --values-from-data or --copy.
     The study only states the kind of answers in each column: labels, whole numbers, numbers, dates,
-    cells. The kind is that of at least 9 in 10 answers, so that one odd answer changes nothing. For
+    cells. At least 9 in 10 answers must be of the kind, so that one odd answer changes nothing. For
     a column with --kind, the command does not look at the answers.
 
     Give possible answers with --values or --range, or on the terminal. Otherwise the study says TO
@@ -474,7 +474,7 @@ def sheet(
     type=click.FloatRange(0, 700, min_open=True),
     default=1.0,
     show_default=True,
-    help="The epsilon of those marked questions for which the form states none.",
+    help="The epsilon of all marked questions for which the form states no epsilon.",
 )
 @click.option(
     "--language",
