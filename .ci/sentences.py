@@ -34,6 +34,8 @@ _NO_SENTENCE = re.compile(
     r"|:not\(|\[hidden\]|^/\w|[<>{}\\|*]{3}|\(\?|^\W*[\w-]+(\.[\w-]+)+\W*$|;\s*\w+-\w+:|^[a-z_ ]+$"
     r"|^SET |charset=|^\w+ = \S+$|^@media|^:root|[a-z-]+-src |^\w+( \w+=\S+)+$"  # settings, styles
     r"|\[0-9\]|\w\(CAST\(|^int?eger |^part int"  # patterns
+    r"|^[\w.]+\(\S*\) [\w.]+\(|^\w+\(\w+\) \w+$|^\w+\.\w+\(\w+:"  # calls, and lists of their names
+    r"|<section|^id: |image/|^Content-Type: |\\\\$| ja oui | nein nie "  # formats, lists of words
 )
 _WORD = re.compile(r"[A-Za-z][a-z']+")
 _HTML = re.compile(r"<[^<>]*>|\{%.*?%\}|\{#.*?#\}", re.S)
