@@ -419,9 +419,7 @@ def audit_law(mechanism: Mechanism, samples: int | None) -> Audit:
         examine = _odds if mechanism.guarantee.bounds_all_pairs else _measured
         epsilon, delta, larger, problem = examine(mechanism, records, epsilon)
         if larger and problem is None:
-            problem = (
-                "some reports, as they are written, have larger odds than the mechanism states"
-            )
+            problem = "when reports are written, some reveal more than the mechanism states"
         violation = violation or problem
         method += f"; all {len(records)} possible reports were checked"
     total = mechanism.guarantee_at(epsilon).total

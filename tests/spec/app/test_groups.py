@@ -700,7 +700,7 @@ def test_weeks_are_compared_within_each_platform(
     )
     within = (*files, "--compare-groups", "--by", "week", "--within", "platform")
     done = run(*within, "--reference", "W1", "-o", "out.json", "-o", "out.csv", "--plot", "out.svg")
-    assert "Not compared: q, tv. All people there are in W2.\n" in done.stderr
+    assert "Not compared: q, tv. All its people are in W2.\n" in done.stderr
     mac, linux = json.loads(Path("out.json").read_text())
     assert (mac["attribute"], mac["platform"], linux["platform"]) == ("q", "mac", "linux")
     of_linux = {week: (one + two)["linux", week] for week in ("W1", "W2")}

@@ -138,7 +138,7 @@ rate_options = options(
         default=1_000,
         show_default=True,
         help="How many reports one internet address, such as a clinic's, may send at once before "
-        "the limit of --rate holds.",
+        "the limit of --rate applies.",
     ),
     click.option(
         "--rate-of-all",

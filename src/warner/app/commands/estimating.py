@@ -1100,7 +1100,7 @@ def _compared_within(request: EstimateRequest) -> Iterator[_Compared]:
                 yield one
             else:
                 say(
-                    f"Not compared: {one.title}. All people there are in "
+                    f"Not compared: {one.title}. All its people are in "
                     f"{', '.join(sorted(groups_of_one))}."
                 )
 

@@ -578,8 +578,8 @@ def close(url: str, access: Access) -> None:
     """Close the survey of the collector at URL, and publish everything that was counted.
 
     The command needs the owner's token. Reports that come later are refused. The ids by which
-    repeated reports are recognised are now deleted, so the survey cannot be opened again. Only if
-    the study says keep_ids = "always" are they kept, and the live page has a button to open the
+    repeated reports are recognised are now deleted, so the survey cannot be opened again. If the
+    study says keep_ids = "always", the ids are kept, and the live page has a button to open the
     survey again.
 
     \b

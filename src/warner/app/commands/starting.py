@@ -146,8 +146,8 @@ def _joined(
     default=1.0,
     show_default=True,
     help="How much a report on one question may reveal: a smaller epsilon protects more. If there "
-    "are two questions, each person spends it twice. If there are more, each person is asked one "
-    "of them, and spends it once.",
+    "are two questions, each person spends this epsilon twice. If there are more questions, each "
+    "person is asked only one question, and spends epsilon once.",
 )
 @click.option(
     "--people",
