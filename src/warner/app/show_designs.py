@@ -55,10 +55,10 @@ def in_people(weight: float | None) -> str:
 
 WEIGHT = (
     'A liar is somebody who sends a made-up report. "a liar adds" says how many people this report '
-    'can add to the count of one answer. "a liar changes" says how far it can change the counts of '
-    "all answers together. Both numbers are for estimates with -m inversion; the usual estimates "
-    "can change by more. To see how far shares can be wrong, run warner estimate --forged 1% with "
-    "a tally that was made without --by."
+    'can add to the count of one answer. "a liar changes" says how far this report can change the '
+    "counts of all answers together. The two numbers are for estimates with -m inversion; the "
+    "usual estimates can change by more. To see how far shares can be wrong, run warner estimate "
+    "--forged 1% with a tally that was made without --by."
 )
 _MOST_LIARS = 3  # questions of which is said what a liar does
 
@@ -332,15 +332,15 @@ def _about_ranking(ranking: Plan, chosen: Mechanism) -> Iterator[str]:
     if ranking.loss == "w1":
         yield (
             "The error is in the unit of the values. It depends on the true shares: in Python, "
-            "warner.plan(theta=...) takes your guess at them."
+            "warner.plan(theta=...) takes your guess of these shares."
         )
     elif not any(_is_own(result, chosen) for result in ranking.results):
         yield _about_own(chosen, ranking)
     if can_simulate(chosen.domain) and ranking.loss != "w1":
         yield (
             "This ranking is for estimates that are right on average (unbiased). For numbers and "
-            'places, the command "warner estimate" uses another kind of estimate. To rank by that, '
-            "add --loss w1."
+            'places, the command "warner estimate" uses another kind of estimate. To rank by the '
+            "error of that estimate, add --loss w1."
         )
     elif ranking.loss == "l1" and ranking.results[-1].error > 2:
         yield (
@@ -589,7 +589,7 @@ def about_crowds(crowds: Mapping[str, Shuffled], public: Collection[str]) -> lis
     if crowds and public:
         said.append(
             "Public columns are published with the counts, so people hide only among the people of "
-            "their own group. The sentences above hold only for a group of at least "
+            "their own group. The sentences above are true only for a group of at least "
             f"{max(crowd.people for crowd in crowds.values()):,} people."
         )
     return said
@@ -762,9 +762,10 @@ def show_blocks(mechanism: OneOf | HiddenQuestion, people: int, question: str) -
         cover = [] if are_items else cover_of_pairs(mechanism.domain, mechanism.epsilon, people)
         if 0 < len(cover) < len(mechanism.blocks):
             notes.append(
-                f"Or ask questions in {len(cover)} blocks, so that any two questions are together "
-                f"in one of them. About {people // len(cover):,} people are asked the questions of "
-                'each block. In the table [ask], write this line in place of the line "each = ...":'
+                f"Or make {len(cover)} blocks of questions, so that any two questions are together "
+                "in some block. Each person is asked the questions of one block: about "
+                f"{people // len(cover):,} people for each block. In the table [ask], write this "
+                'line in place of the line "each = ...":'
             )
             notes.append(f"blocks = {toml(cover)}")
     show(Table(columns, rows, notes))

@@ -724,8 +724,8 @@ def _differences(result: Differences, question: Question) -> list[Block]:
     )
     if result.of == "mean" and has_bands(domain):
         notes.append(
-            f"Of more than {_MOST_GROUPS} groups, a report compares the means alone. To compare "
-            "medians and ranges too, run warner estimate with --compare-groups."
+            f"If there are more than {_MOST_GROUPS} groups, a report compares only the means. To "
+            "compare medians and ranges too, run warner estimate with --compare-groups."
         )
     if result.left_out:
         count = plural(len(result.left_out), "group", "groups")

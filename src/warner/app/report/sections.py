@@ -40,7 +40,7 @@ from warner.results.tables import FOLLOWED, INTERVALS, NO_INTERVALS, has_paper
 
 _SIMULATED = (
     "This is a simulation: the numbers are only a trial. The reports were made with a seed, and "
-    "whoever knows the seed can undo the randomising. They protect nobody."
+    "whoever knows the seed can undo the randomising. Such reports protect nobody."
 )
 _IN_SEVERAL_WAYS = (
     "Answers to one question were randomised in different ways (mechanisms or epsilons), and "

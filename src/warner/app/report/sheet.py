@@ -195,8 +195,8 @@ def _of_office(study: Study, language: str) -> list[Section]:
         return []
     lines = [f"{study.texts.question(name, language)}: {'_' * 30}" for name in names]
     about = (
-        "The interviewer writes this before you get the sheet. It is not hidden. It says how "
-        "people were chosen for the survey, and nothing about your answers."
+        "The interviewer fills in this part before you get the sheet. This part is not hidden. It "
+        "says how people were chosen for the survey, and nothing about your answers."
     )
     return [Section("For the interviewer to fill in", (about, *lines))]
 
