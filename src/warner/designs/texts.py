@@ -167,7 +167,7 @@ def _forced(
             raise ArgumentError("design", rule, show(text), remedy)
         return ForcedResponse(answers=dict.fromkeys(domain.labels, plain[0]), domain=domain)
     if len(plain) != 2:
-        rule = "must have two chances: that of being told to say yes, and that of no"
+        rule = "must have two chances: of being told to say yes, and of being told to say no"
         raise ArgumentError("design", rule, show(text), f"For example {show(EXAMPLES['forced'])}")
     design = ForcedResponse(plain[0], plain[1], domain=domain)
     if design.chances[0] != design.chances[1]:

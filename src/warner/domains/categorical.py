@@ -30,8 +30,8 @@ _ANSWER_TYPES: dict[type, tuple[type, ...]] = {
 }
 _BUILT_IN = frozenset(_ANSWER_TYPES)
 SPELLING = (
-    "Write the answers exactly as the labels in the study. Some differ only in upper and lower "
-    "case, or in spaces at the ends"
+    "Write the answers exactly as the labels in the study. Some answers differ only in upper and "
+    "lower case, or in spaces at the ends"
 )
 
 

@@ -123,8 +123,8 @@ class Interval(Domain):
             if len(array) >= _BATCH and (inside != array).mean() > _MOST:
                 warn(
                     f"Most of these answers lie outside the limits {self.low:g} and {self.high:g}, "
-                    "and each is taken as the nearest limit (clip = true). Do they have the unit "
-                    "of the limits?",
+                    "and each is taken as the nearest limit (clip = true). Are they in the same "
+                    "unit as the limits?",
                     FrameWarning,
                 )
             return np.asarray(inside)

@@ -387,7 +387,7 @@ class Mechanism(Hinting, ABC):
         1
         """
         if not self.report_words:
-            rule = "cannot be read as single words with this mechanism"
+            rule = "must be single words, but this mechanism makes other reports"
             remedy = "Count the reports with mechanism.tally(reports)"
             raise ReportError("reports", rule, type(self).__name__, remedy)
         code = self.code_of_look.get(look(str(word)))
@@ -840,7 +840,7 @@ class Mechanism(Hinting, ABC):
         Raises:
             MismatchError: a mechanism whose tallies keep no reports.
         """
-        rule = f"has single reports, but a tally of {type(self).__name__} cannot have them"
+        rule = f"holds the report of each person, but a tally of {type(self).__name__} cannot"
         raise MismatchError("tally", rule, None, AS_WRITTEN)
 
     def channel_of_reports(
@@ -866,8 +866,8 @@ class Mechanism(Hinting, ABC):
         """Refuse a mechanism whose single reports have no channel."""
         if not self.has_report_channel:
             rule = (
-                "cannot be used here, because the probability of a whole report must be known for "
-                "every answer"
+                "cannot be used here, because the probability of a complete report must be known "
+                "for every answer"
             )
             remedy = "Name one question (attribute=...), or make KeyValue with key='direct'"
             raise ArgumentError("reports", rule, repr(self), remedy)
