@@ -232,18 +232,14 @@ class Status(Enum):
     """
 
     EXACT = "exact: computed directly, without iteration"
-    CONVERGED = (
-        "converged: even the best fit to the reports is better than these shares by no more than "
-        "the gap"
-    )
+    CONVERGED = "converged: no other shares fit the reports better than these by more than the gap"
     COMPLETED = (
         "completed: the method has done all its steps. It does not look for the shares that fit "
-        "the reports best. The gap, if there is one, says how far the estimate is from the best "
-        "fit at most"
+        "the reports best. If a gap is shown, the best fit is better by at most this gap"
     )
     STOPPED = (
-        "stopped before the best fit, where the settings steps and tolerance say; the gap says by "
-        "how much at most the best fit is better"
+        "stopped before the best fit, as the settings steps and tolerance say; the best fit is "
+        "better by at most the gap"
     )
     NOT_MOVED = (
         "not moved: the estimate is still the starting point, so it says nothing about the "
@@ -650,7 +646,7 @@ class Estimator(Hinting, ABC):
         """
         if not isinstance(data, LikelihoodData):
             name = type(self).__name__
-            rule = "must be LikelihoodData, which warner.estimate makes of a tally"
+            rule = "must be LikelihoodData, which warner.estimate makes from a tally"
             remedy = f"Write warner.estimate(tally, {name}(...)), and not {name}(...).fit(tally)"
             raise ArgumentTypeError("data", rule, kind(data), remedy)
         start = perf_counter()

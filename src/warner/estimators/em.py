@@ -674,7 +674,7 @@ class ExpectationMaximization(Estimator):
         theta = uniform(channel.shape[1]) if begin is None else begin(source[1])
         given = isinstance(self._start, tuple)
         if given and ((weights > 0) & (rows.matvec(theta) <= 0)).any():
-            rule = "must not have a share of 0 for a value that alone can explain a report"
+            rule = "has a share of 0 for all values that can lead to one of the reports"
             raise ImpossibleReportError("start", rule, None, "Give every value a positive share")
         rows, (weights,) = observed_rows(rows, weights)
         path: list[tuple[float, float]] = []

@@ -237,7 +237,7 @@ class SampleMean(Estimator):
             remedy = "Use Integers, Interval, Grid or Points"
             raise ArgumentTypeError("method", rule, type(data.domain).__name__, remedy)
         if data.channel.rows_per_report != 1:
-            rule = "has counts of single bits, but SampleMean needs whole reports"
+            rule = "has only the counts of each bit, but SampleMean needs complete reports"
             remedy = "Use Inversion() and the mean() of its estimate"
             raise IdentifiabilityError("tally", rule, None, remedy)
         extent = float(np.ptp(points, axis=0).max())

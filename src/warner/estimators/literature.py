@@ -503,7 +503,7 @@ def _scores(
         likelihoods = block[observed]
         d = likelihoods @ theta
         if (d <= 0).any():
-            rule = "must not give a share of 0 to all values that can explain a report"
+            rule = "gives a share of 0 to all values that can lead to one of the reports"
             remedy = "Use MaximumLikelihood()"
             raise ArgumentError("inner", rule, None, remedy)
         yield likelihoods / d[:, None], w[rows][observed]
@@ -699,7 +699,7 @@ class MixtureReduction(Estimator):
         if (labels < 0).any():
             merged = MergedChannel(rows, labels)
             if ((weights > 0) & (merged.matvec(np.ones(merged.shape[1])) <= 0)).any():
-                rule = "leaves out values that alone can explain some reports"
+                rule = "leaves out all values that can lead to one of the reports"
                 raise ImpossibleReportError("absent", rule, None, "Leave out fewer values")
         if self.premerge and self.operation is not None:
             labels = self._premerged(labels, data, observed)

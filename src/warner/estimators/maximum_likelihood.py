@@ -315,7 +315,7 @@ class MaximumLikelihood(Estimator):
             channel, w = channel.supports(w)
             data = replace(data, channel=channel, weights=w)
         if self.likelihood == "reports" and channel.rows_per_report > 1:
-            rule = "has only the counts of single bits, not of whole reports"
+            rule = "has only the counts of each bit, but this method needs complete reports"
             remedy = "Run warner tally with --keep-reports, or in Python pass keep_reports=True"
             raise MismatchError("tally", rule, None, remedy)
         steps: int | None = None

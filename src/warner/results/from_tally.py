@@ -345,7 +345,10 @@ class GroupTable:
         listed += [f"{name}: {notes[name].note}" for name in names[:1]]
         if others := names[1:]:
             more = ", ..." * (len(others) > _MOST_NAMED)
-            listed.append(f"Doubtful in the same way: {', '.join(others[:_MOST_NAMED])}{more}.")
+            listed.append(
+                "These groups are doubtful in the same way: "
+                f"{', '.join(others[:_MOST_NAMED])}{more}."
+            )
         return " ".join(text for text in listed if text)
 
     @classmethod

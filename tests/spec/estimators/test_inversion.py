@@ -262,7 +262,7 @@ def test_means_of_places_and_of_categories() -> None:
     with pytest.raises(ArgumentTypeError, match="numbers or places"):
         warner.estimate(labels.tally(labels.randomize(["a"])), SampleMean())
     bits = warner.UnaryEncoding(Integers(0, 3), 1.0)
-    with pytest.raises(IdentifiabilityError, match="single bits"):
+    with pytest.raises(IdentifiabilityError, match="counts of each bit"):
         warner.estimate(bits.tally(bits.randomize([1])), SampleMean())
 
 

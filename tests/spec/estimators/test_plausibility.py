@@ -234,7 +234,7 @@ def test_a_group_of_a_survey_with_weights_is_tested_as_people() -> None:
 def test_other_doubtful_groups_are_named() -> None:
     few = {"same": 95, "different": 5}
     result = estimate(_schools(a={"same": 50, "different": 50}, b=few, c=few))
-    assert result.doubt.endswith("Doubtful in the same way: c.")
+    assert result.doubt.endswith("These groups are doubtful in the same way: c.")
 
 
 def test_groups_of_true_reports_are_seldom_doubtful() -> None:
