@@ -662,7 +662,7 @@ def uneven_sheets(tallies: Mapping[str, Tally]) -> str:
         listed.append(f"{named}{', '.join(counts)}")
     more = f"; and {len(uneven) - len(listed):,} other groups" * (len(uneven) > len(listed))
     return (
-        f"Questions have different numbers of sheets: {'; '.join(listed)}{more}. Look whether a "
+        f"Questions have different numbers of sheets: {'; '.join(listed)}{more}. Check whether a "
         "count is mistyped. If people left a question out, nothing is wrong."
     )
 
@@ -748,4 +748,6 @@ def _refuse_totals(
         is_sum = len(keys) > 2 and bool((2 * counts == table.sum(axis=0)).all())
         if is_sum or not _TOTALS.isdisjoint(look(str(value)) for value in key):
             rule = f"the rows where {_in_words(public, key)} are totals of other rows"
-            raise FileError(path, rule, None, "Delete them: their people would count twice")
+            raise FileError(
+                path, rule, None, "Delete these rows, because otherwise their people count twice"
+            )

@@ -360,7 +360,10 @@ def local_name(path: str) -> Iterator[str]:
 def _refuse_sealed(address: str) -> None:
     """Refuse a report file of warner that DuckDB alone can reach: its seal is of all bytes."""
     if ending(address) == ParquetFormat.suffix and all(ParquetFormat().read_ends(address)):
-        rule = "is a report file of warner, which must be fetched whole, and DuckDB cannot do that"
+        rule = (
+            "is a report file of warner, which must be downloaded as a whole, and DuckDB cannot do "
+            "this"
+        )
         raise FileError(address, rule, None, _FSSPEC)
 
 

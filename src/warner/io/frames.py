@@ -191,7 +191,7 @@ def records_in(
     width = schema.bytes_per_report
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
     lengths = [pc.binary_length(chunk).to_numpy(zero_copy_only=False) for chunk in chunks]
-    rule = f"must hold whole reports, of {width} bytes each, in every row"
+    rule = f"must hold complete reports, of {width} bytes each, in every row"
     if column.null_count:
         remedy = "Leave out the empty rows, or find out why their reports are missing"
         raise ReportError(name, rule, f"{column.null_count:,} empty rows", remedy)
@@ -256,7 +256,7 @@ def report_columns(
         got = f"no {few(missing)} among {there}" if names else "no columns"
         cure = (
             "Say which column holds "
-            + ("each part" if several else "the reports")
+            + ("each part of the reports" if several else "the reports")
             + ": column=... "
             "If these are answers, randomise them first: mechanism.randomize"
         )

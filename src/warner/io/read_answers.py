@@ -530,9 +530,9 @@ class LeftOut(NamedTuple):
             return f"all {self.among:,} people have an entry in the columns that are used"
         cells = ", ".join(f"{name} {count:,}" for name, count in self.columns.items() if count)
         return (
-            f"{self.people:,} of {self.among:,} people have no entry in a column that is used and "
-            f"are left out ({cells}). This assumes that, of people with the same values in these "
-            "columns, those who are left out do not differ from the others"
+            f"{self.people:,} of {self.among:,} people are left out, because they have no entry in "
+            f"a column that is used ({cells}). This assumes that they do not differ from other "
+            "people with the same values in these columns"
         )
 
 

@@ -276,8 +276,7 @@ class ReportFile:
                 whole = (sizes[:-1] == size).all() and sizes[-1] <= size
                 if is_over or not whole or not np.array_equal(sizes, first):
                     rule = (
-                        f"must have {size:,} reports in each row, and at most as many in the last "
-                        "row"
+                        f"must have {size:,} reports in each row; only the last row may have fewer"
                     )
                     raise FileError(self.path, rule, None, AS_WRITTEN)
                 columns |= to_file(attribute, mechanism.schema, reports)
@@ -366,11 +365,11 @@ def open_reports(path: str) -> ReportFile:
         raise FileError(path, rule, show(blocks), AS_WRITTEN)
     titles = head.get("titles", {})
     if not isinstance(titles, dict) or not all(isinstance(t, str) for t in titles.values()):
-        rule = "has a title that is no text"
+        rule = "has a title that is not text"
         raise FileError(path, rule, None, AS_WRITTEN)
     of_round = head.get("round")
     if of_round is not None and (type(of_round) is not int or of_round < 1):
-        rule = "has a round that is no whole number from 1"
+        rule = "has a round that is not a whole number from 1 on"
         raise FileError(path, rule, None, AS_WRITTEN)
     simulation = bool(head.get("simulation"))
     public = _public(path, head.get("public") if form.holds_public else None)

@@ -166,7 +166,7 @@ class CountsTable:
             if (attribute, name) not in counted | {(EVERYTHING, ROWS)} and not _is_mark(
                 attribute, name
             ):
-                rule = f"counts {show(name)} of {show(attribute)}, which the study does not have"
+                rule = f"counts {show(name)} for {show(attribute)}, which the study does not have"
                 raise self._wrong(rows[0], rule, _OF_THE_STUDY)
         if not sum(row.reports for rows in self._rows.values() for row in rows):
             rule, remedy = (
@@ -193,7 +193,7 @@ class CountsTable:
         """The rows of a part."""
         rows = self._rows.get((attribute, name))
         if rows is None:
-            rule = f"lacks the counts of {show(name)} of {show(attribute)}"
+            rule = f"lacks the counts of {show(name)} for {show(attribute)}"
             raise FileError(self.path, rule, None, _WHOLE_RESULT)
         return rows
 

@@ -307,7 +307,7 @@ def test_without_fsspec_duckdb_reads_by_itself(
     )
     done = _tally(f"{root}/lake", ok=False)
     assert (
-        "is a report file of warner, which must be fetched whole, and DuckDB cannot do that"
+        "is a report file of warner, which must be downloaded as a whole, and DuckDB cannot do this"
         in done.stderr
     )
 

@@ -108,7 +108,7 @@ def test_a_ward_with_more_sheets_for_one_question_is_named() -> None:
     mistyped = SHEETS | {"North": (172, *SHEETS["North"][1:])}
     said = _counted(mistyped, "--quiet")
     assert "counts.csv: Questions have different numbers of sheets: North: drugs 328, " in said
-    assert "drinks 228. Look whether a count is mistyped." in said and "Centre" not in said
+    assert "drinks 228. Check whether a count is mistyped." in said and "Centre" not in said
     # The ward that is most out of step comes first, and an error that two wards hide is seen.
     north, centre = SHEETS["North"], SHEETS["Centre"]
     hidden = {"North": (north[0] + 1, *north[1:]), "Centre": (centre[0] - 1, *centre[1:])}

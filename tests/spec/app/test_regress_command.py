@@ -216,7 +216,7 @@ def test_a_survey_has_t_and_its_degrees_of_freedom(here: Path) -> None:
         assert age["p"] == pytest.approx(2 * scipy.stats.t.sf(abs(age["z"]), age["degrees"]))
         low, high = sorted(row["degrees"] for row in rows)
         assert f"Student's t with {low:.4g} to {high:.4g} degrees of freedom." in about
-        assert "They are at most 29, the number of clusters less 1" in about
+        assert "They are at most 29, the number of clusters minus 1" in about
         assert "the squared scores of clusters" in about
     mean = run("regress", "r.parquet", "income ~ smokes", "--random", "school", "--explain").stdout
     assert "p of sd(school) is of a likelihood-ratio test" in " ".join(mean.split())
@@ -261,10 +261,12 @@ def test_people_without_an_entry_are_left_out(here: Path, tmp_path: Path) -> Non
     assert "no entry in 2 of 600 rows, first in data row 3" in " ".join(refused.split())
     assert "add --drop-missing" in refused
     result = run(*command, "--drop-missing", "--json")
-    assert f"5 of {N} people have no entry in a column that is used and are left out" in (
+    assert f"5 of {N} people are left out, because they have no entry in a column that is used" in (
         result.stderr
     )
-    assert "(said 2, age 3). This assumes that, of people with the same values" in result.stderr
+    assert (
+        "(said 2, age 3). This assumes that they do not differ from other people" in result.stderr
+    )
     expected = run("regress", str(whole), *command[2:], "--json").stdout
     assert json.loads(result.stdout) == json.loads(expected)
     assert "all 600 people" in run(

@@ -476,7 +476,8 @@ def test_a_page_says_who_was_left_out_and_what_it_was_made_from(tmp_path: Path) 
         words = _words_of(page)
         for sentence in (
             "2 of 1,503 people have no answer and are left out (50+: 1; 18-29: 1).",
-            "1 of 1,503 people have no entry in a column that is used and are left out (age 1).",
+            "1 of 1,503 people are left out, because they have no entry in a column that is used "
+            "(age 1).",
         ):
             assert sentence in words and sentence in " ".join(said.split())
         assert "1,500 people are counted. 2 of" in words and "people answered" not in words
@@ -779,7 +780,10 @@ def test_people_without_an_entry_are_no_group(tmp_path: Path) -> None:
             left = run("estimate", table, *design, command, "--drop-missing")
             assert left.stdout == shown
             about = " ".join(left.stderr.split())
-            assert "27 of 1,527 people have no entry" in about and "(age 27)" in about
+            assert (
+                "27 of 1,527 people are left out, because they have no entry" in about
+                and "(age 27)" in about
+            )
     # Counts by hand are the same: 27 is the number of people, and not of lines.
     counts = [["age", "same", "different"], ["young", 380, 120], ["old", 300, 200], ["NA", 20, 7]]
     table, clean = (_table(tmp_path / "c.csv", counts), _table(tmp_path / "d.csv", counts[:3]))
@@ -787,7 +791,9 @@ def test_people_without_an_entry_are_no_group(tmp_path: Path) -> None:
     assert "must have an entry in every row" in run("estimate", table, *by_hand, ok=False).stderr
     left = run("estimate", table, *by_hand, "--drop-missing")
     assert left.stdout == run("estimate", clean, *by_hand).stdout
-    assert "27 of 1,027 people have no entry" in " ".join(left.stderr.split())
+    assert "27 of 1,027 people are left out, because they have no entry" in " ".join(
+        left.stderr.split()
+    )
     # Without --by all columns make groups; without groups the 27 are people like all others.
     compared = ("--design", "crosswise:1/4", "--compare-groups")
     assert "must have an entry in every row" in run("estimate", table, *compared, ok=False).stderr
