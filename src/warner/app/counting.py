@@ -522,8 +522,7 @@ def _warn_of_rounds(sums: Sequence[GroupTotals], plan: Study | None) -> None:
     number = None if plan is None else plan.round
     counted_as = f" They are counted as round {number}, which the study says." if number else ""
     text = (
-        f"{_few(silent)}: nothing there says from which round the permanent reports are."
-        f"{counted_as} "
+        f"{_few(silent)}: no file says from which round its permanent reports are.{counted_as} "
         f"{OF_TWO_ROUNDS} Then count each round by itself, with --round or with the study file of "
         "that round. A table can say its round in a column named round."
     )

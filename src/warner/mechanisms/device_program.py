@@ -54,7 +54,10 @@ def odds(
         raise ArgumentError("mechanism", rule, None, "Choose a finite epsilon")
     most = exp_above(nats)
     if ratio > most:
-        rule = f"has odds of {float(ratio)!r}, but the requested epsilon allows {float(most)!r}"
+        rule = (
+            f"has a report that is {float(ratio)!r} times as likely from one answer as from "
+            f"another, but the requested epsilon allows only {float(most)!r} times"
+        )
         raise ArgumentError("mechanism", rule, None, "Choose another epsilon")
     return {
         "odds": {**fraction(ratio), "between": between, "power": power},

@@ -147,7 +147,7 @@ class OneOf(MadeOfParts):
             if inner.is_permanent
         }
         if self.permanent and (len(self.permanent) < len(parts) or max(map(len, self.blocks)) > 1):
-            rule = "must all be Permanent and of one question each, or none Permanent"
+            rule = "must be Permanent for every question, each asked alone, or for no question"
             raise ArgumentError("mechanisms", rule, f"Permanent for {', '.join(self.permanent)}")
         self.odds = tuple(odds)
         self._edges = Edges.of(self.odds)
@@ -213,7 +213,7 @@ class OneOf(MadeOfParts):
         return chosen[0] if is_one and all(each == chosen[0] for each in chosen) else self
 
     def check_combinable(self, argument: str) -> None:
-        rule = "cannot be combined with other mechanisms: a person is asked only some questions"
+        rule = "cannot be combined with others, because a person is asked only some questions"
         raise ArgumentError(argument, rule, "OneOf", "Put all questions into one OneOf")
 
     # The header.
@@ -286,7 +286,7 @@ class OneOf(MadeOfParts):
         if self.permanent and rng is None:
             self.encode(values)  # whose errors come first
             rule = (
-                "must go through the device of each person, which keeps the question drawn for it"
+                "must be randomised on each person's device, which keeps the question drawn for it"
             )
             remedy = "Use warner.Device. To simulate one round, pass rng="
             raise ArgumentError("values", rule, None, remedy)

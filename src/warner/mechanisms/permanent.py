@@ -374,7 +374,7 @@ class Permanent(CountedAsAnother):
         """
         if rng is None:
             self.encode(values)  # whose errors come first
-            rule = "must go through the device of each person, which keeps the permanent reports"
+            rule = "must be randomised on each person's device, which keeps the permanent reports"
             remedy = (
                 "Use device = permanent.device(), then device.report(value). To simulate one "
                 "round, pass rng="
@@ -568,7 +568,9 @@ class MemoDevice:
         memos = dict(self.__memos)
         if memos and source.simulated != self.__simulated:
             # A seed that is known undoes the permanent report, in all rounds.
-            rule = "must be given in every round of a device or in none: the device keeps reports"
+            rule = (
+                "must be given in every round of a device or in no round: the device keeps reports"
+            )
             remedy = "For a simulation, make another device with permanent.device()"
             raise ArgumentError("rng", rule, None, remedy)
         if code not in memos:

@@ -198,7 +198,7 @@ class PersonalizedULDP(CountedAsAnother):
 
     def encode(self, values: Any) -> NoReturn:
         """Raise an error: only a :meth:`device` knows which answers are secret."""
-        rule = "must go through a person's device, which knows the secret values of its owner"
+        rule = "must be randomised on a person's device, which knows the secret values of its owner"
         remedy = (
             "Use mechanism.device({tag: secret values}).randomize(values), or mechanism.device() "
             "for a person without secrets"

@@ -58,7 +58,7 @@ def post_process(
         raise ArgumentError("channel", rule, None, remedy)
     if not preserves_data_types(matrix, protected, protected_after):
         rule = "mixes protected reports with reports that reveal a value, so the guarantee is lost"
-        remedy = "Map protected reports to protected ones and the others to others"
+        remedy = "Map protected reports only to protected reports, and other reports only to others"
         raise ArgumentError("matrix", rule, None, remedy)
     return np.asarray(_matrix(matrix) @ array)
 

@@ -408,13 +408,18 @@ def test_a_personalized_mechanism_is_one_attribute_of_several() -> None:
     assert survey.parts["place"] is CITY and warner.audit(survey).holds
     again = warner.mechanisms.from_header(survey.header)
     assert again.header == survey.header
-    with pytest.raises(ArgumentTypeError, match=r"go through a person's device.*mechanism\.device"):
+    with pytest.raises(
+        ArgumentTypeError, match=r"randomised on a person's device.*mechanism\.device"
+    ):
         survey.randomize([{"place": 3, "smokes": "no"}])
 
 
 def test_real_answers_of_a_personalized_mechanism_go_through_a_device() -> None:
     refused(
-        ArgumentTypeError, r"go through a person's device.*mechanism\.device", CITY.randomize, [3]
+        ArgumentTypeError,
+        r"randomised on a person's device.*mechanism\.device",
+        CITY.randomize,
+        [3],
     )
 
 

@@ -301,7 +301,7 @@ def test_what_is_refused() -> None:
         refused(ArgumentTypeError, "mechanism: must be Rand", Permanent, other, 2.0)
     refused(ArgumentError, "values", Permanent, coin, 2.0, 0)
     memo = Permanent(coin, 2.0)
-    refused(ArgumentError, "go through the device", memo.randomize, ["a"])
+    refused(ArgumentError, "randomised on each person's device", memo.randomize, ["a"])
     refused(ArgumentError, "rounds", memo.of_rounds, 0)
     tally = memo.tally(memo.device().report("a"))
     refused(ArgumentError, "cannot be used for permanent reports", tally.per_person, 2)
