@@ -542,17 +542,20 @@ class Coefficients(Tabular):
         """How the errors were computed, likewise."""
         if self.errors == "observed":
             return (
-                "Squared errors are the diagonal of the inverse of the observed information, the "
-                "second derivatives of the log-likelihood with the other sign."
+                "Squared standard errors are the diagonal of the inverse of the observed "
+                "information, which is minus the second derivatives of the log-likelihood."
             )
-        sandwich = "Squared errors are the diagonal of the inverse information, times the sum of "
+        sandwich = (
+            "Squared standard errors are the diagonal of the inverse information, times the sum of "
+        )
         if self.survey is None:
             return f"{sandwich}the squared scores of people, times the inverse information."
         units = "clusters" if self._has_clusters else "people"
         of = " of the stratum" if self.survey.design.strata is not None else ""
         return (
-            f"{sandwich}the squared scores of {units}, times the inverse information. Each score "
-            f"is less the mean{of}, and its square times G / (G - 1) for the G {units}{of}."
+            f"{sandwich}the squared scores of {units}, times the inverse information. The mean{of} "
+            "is subtracted from each score, and each square is multiplied by G / (G - 1), for the "
+            f"G {units}{of}."
         )
 
     @property
@@ -563,18 +566,18 @@ class Coefficients(Tabular):
             law += "the normal distribution."
         else:
             units = "clusters" if self._has_clusters else "people"
-            less = " less strata" if self.survey.design.strata is not None else " less 1"
+            less = " minus that of strata" if self.survey.design.strata is not None else " minus 1"
             low, high = float(np.min(self.degrees)), float(np.max(self.degrees))
             several = f"{low:.4g} to {high:.4g}" if high > low else f"{low:.4g}"
             law += (
                 f"Student's t with {several} degrees of freedom. They are at most "
                 f"{self.survey.degrees:,}, the number of {units}{less}"
             )
-            law += ", and fewer where few clusters decide a coefficient" * self._has_clusters
+            law += ", and fewer if a coefficient depends on few clusters" * self._has_clusters
             law += "."
         by_ratio = [other.name for other in self.others if other.p is not None]
         if by_ratio:
-            law += f" p of {' and '.join(by_ratio)} is of a likelihood-ratio test against 0."
+            law += f" p of {' and '.join(by_ratio)} comes from a likelihood-ratio test against 0."
         return law
 
     def _hypotheses(self) -> Iterator[tuple[str, WaldTest]]:

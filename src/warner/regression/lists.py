@@ -88,7 +88,7 @@ class ListRegression(Coefficients):
 
     @property
     def _about_errors(self) -> str:
-        by_squares = "The errors are of the kind HC3."
+        by_squares = "The standard errors are robust (HC3)."
         return by_squares if self.model == "linear" else super()._about_errors
 
     def _sentences(self, level: float) -> list[str]:

@@ -48,11 +48,12 @@ class MeanRegression(Coefficients):
     @property
     def _method(self) -> str:
         numbers = (
-            "Method: least squares. In place of each answer stands a number, computed from the "
-            "report, that is right on average over the chances of the mechanism."
+            "Method: least squares. Each answer is replaced by a number that is computed from the "
+            "report and is right on average over the chances of the mechanism."
         )
-        small = f"n / (n - p), of n people and p = {len(self.names)} coefficients"
-        return numbers if self.survey is not None else f"{numbers} Squared errors include {small}."
+        small = f"n / (n - p), for n people and p = {len(self.names)} coefficients"
+        squared = f"Squared standard errors include the factor {small}."
+        return numbers if self.survey is not None else f"{numbers} {squared}"
 
     def _sentences(self, level: float) -> list[str]:
         return [

@@ -197,9 +197,9 @@ class Regression(Coefficients):
             )
         else:
             meaning = (
-                "Each estimate is multiplied by its covariate. The share of a value, compared with "
-                f"{show(self.reference)}, is {_SHARES_OF_SUMS[self.link]}; the sum is its "
-                f"{self.link}."
+                "Multiply each estimate by its covariate, and add up. The share of a value, "
+                f"compared with {show(self.reference)}, is then {_SHARES_OF_SUMS[self.link]}; the "
+                f"sum is the {self.link} of this share."
             )
         if self.intercepts is not None:
             name, groups = self.intercepts[:2]

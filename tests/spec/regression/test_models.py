@@ -245,9 +245,9 @@ def test_links_other_than_the_logit_have_no_odds() -> None:
     assert "odds" not in str(probit.table())
     # A probit is the inverse of the distribution function, and so is every link.
     for link, share in (
-        ("probit", "is the normal distribution function of the sum; the sum is its probit."),
-        ("cloglog", "is 1 - exp(-exp(sum)); the sum is its cloglog."),
-        ("cauchit", "is 1/2 + arctan(sum) / pi; the sum is its cauchit."),
+        ("probit", "is then the normal distribution function of the sum; the sum is the probit of"),
+        ("cloglog", "is then 1 - exp(-exp(sum)); the sum is the cloglog of this share."),
+        ("cauchit", "is then 1/2 + arctan(sum) / pi; the sum is the cauchit of this share."),
     ):
         words = " ".join(str(regress(SMOKES, {"age": AGE}, link=link).table()).split())
         assert f"The share of a value, compared with 'no', {share}" in words
