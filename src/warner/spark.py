@@ -570,7 +570,7 @@ class _Job:
             tallies |= replace(self, mechanisms=slow)._by_workers(frame)
         if len({tally.n for tally in tallies.values()}) > 1:
             rule = "has other rows each time that Spark computes it"
-            remedy = "Write the frame to files once, and count those"
+            remedy = "Write the frame to files once, and count the files"
             raise ReportError("frame", rule, None, remedy)
         return {name: tallies[name] for name in self.counted}
 

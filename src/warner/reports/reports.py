@@ -461,7 +461,7 @@ _FORM = re.compile(r"wr1-([0-9a-f]{16})-([1-9][0-9]{0,5})-((?:[0-9a-f]{2})+)")
 
 # Why a cell holds no report that can be counted, in the order in which they are told.
 _EMPTY = "nothing"
-_NO_TEXT = "a text that is no report, or not a whole one,"
+_NO_TEXT = "a text that is not a complete report"
 _OTHER_STUDY = "a report of another study, or of another version of this study,"
 _OTHER_QUESTION = "a report on another question"
 _OTHER_LENGTH = "a report that was cut off or altered"

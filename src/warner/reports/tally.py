@@ -322,7 +322,9 @@ class Tally(Hinting):
         columns = [names] if isinstance(names, str) else list(names)
         keys = [key if isinstance(key, tuple) else (key,) for key in given]
         if any(len(key) != len(columns) for key in keys):
-            rule = f"every key of the dict must have one part for each column: {', '.join(columns)}"
+            rule = (
+                f"every key of the dict must have one value for each column: {', '.join(columns)}"
+            )
             raise ArgumentError("tallies", rule)
         values: dict[str, Any] = {
             name: [key[position] for key in keys] for position, name in enumerate(columns)
@@ -1227,8 +1229,8 @@ def warn_of_unknown_rounds(tallies: Sequence[Tally], by: Sequence[str] = ()) -> 
     """
     if _may_mix_rounds(tallies, by):
         text = (
-            "Permanent reports are added as those of different people, and not all of them say "
-            f"their round. {OF_TWO_ROUNDS} If they are of one round, say which: tally.of_round(1) "
+            "Permanent reports were added as if all came from different people, but some do not "
+            f"say their round. {OF_TWO_ROUNDS} If they are of one round, say which: tally.of_round(1) "
             "in Python, or warner tally with --round 1."
         )
         warn(text, FrameWarning)

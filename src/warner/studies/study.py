@@ -406,12 +406,13 @@ class Study(Hinting):
         )
         if all(m.values == 1 for asked_of in self.permanent for m in asked_of.values()):
             return (
-                f"{said} In any number of rounds it is up to {most}. A device whose answer changes "
-                "sends nothing more, which shows the change."
+                f"{said} In any number of rounds, a person spends at most {most}. A device whose "
+                "answer changes sends nothing more, which shows the change."
             )
         return (
-            f"{said} If the answers change, it is up to {most}, but only between people whose "
-            "answers change in the same rounds: reports do not hide when an answer changed."
+            f"{said} If the answers change, a person spends at most {most}, but this compares only "
+            "people whose answers change in the same rounds: reports do not hide when an answer "
+            "changed."
         )
 
     @property

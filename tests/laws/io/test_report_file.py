@@ -15,7 +15,7 @@ NAMES = ALL
 
 
 # Permanent reports of unknown rounds are added with a warning; here all are of one round.
-@pytest.mark.filterwarnings("ignore:Permanent reports are added")
+@pytest.mark.filterwarnings("ignore:Permanent reports were added")
 @pytest.mark.parametrize("name", NAMES)
 def test_merging_through_files_gives_the_same_tally(name: str, tmp_path: Path) -> None:
     mechanism = smallest(name)

@@ -22,7 +22,7 @@ from warner.reports.tally import load_tallies, save_tallies
 from warner.reports.tally_kinds import BitSums, Counted, DistinctReports, Histogram
 
 # Permanent reports of unknown rounds are added with a warning; here all are of one round.
-ONE_ROUND = pytest.mark.filterwarnings("ignore:Permanent reports are added")
+ONE_ROUND = pytest.mark.filterwarnings("ignore:Permanent reports were added")
 
 
 @ONE_ROUND

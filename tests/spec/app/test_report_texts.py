@@ -132,7 +132,7 @@ def test_all_rows_without_a_report_are_named_in_one_message_and_none_is_shown() 
         assert f"{path}: the column of smokes: must hold a report in each of 60 rows" in said
         for part in (
             "got nothing in rows 3, 5; ",
-            "a text that is no report, or not a whole one, in rows 6, 11, 21, 22, ",
+            "a text that is not a complete report in rows 6, 11, 21, 22, ",
             "38 and 7 more; ",
             "a report of another study, or of another version of this study, in row 7",
             "a report on another question in row 8",

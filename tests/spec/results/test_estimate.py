@@ -332,7 +332,7 @@ def test_series_of_weeks() -> None:
         Tally.from_tallies("week", [weeks[0], 3])  # type: ignore[list-item]
     refused(
         ArgumentError,
-        "every key of the dict must have one part for each column: week, ward",
+        "every key of the dict must have one value for each column: week, ward",
         Tally.from_tallies,
         ["week", "ward"],
         weeks,

@@ -130,7 +130,9 @@ def test_a_question_that_is_drawn_for_good_spends_what_its_own_rounds_do() -> No
     tally = draw.tally(draw.randomize(answers * 9, np.random.default_rng(1)))
     refused(ArgumentError, "a person's rounds share the same noise", tally.per_person, 2)
     mixed = {"setting": setting, "fine": RandomizedResponse(fine.domain, 0.5)}
-    refused(ArgumentError, "must all be Permanent", OneOf, draw.domain, mechanisms=mixed)
+    refused(
+        ArgumentError, "must be Permanent for every question", OneOf, draw.domain, mechanisms=mixed
+    )
 
 
 def test_the_rounds_of_drawn_questions_are_estimated_from_those_who_drew_them() -> None:
@@ -170,14 +172,20 @@ def test_commands_say_three_numbers_and_randomise_nothing(tmp_path: Path) -> Non
     assert "this limit is 88.1 % after all 52 rounds, and 88.1 % after any number of" in line
     assert "reports on up to 3 different answers (values in [repeat]), and a person spends" in line
     assert "spends up to epsilon 6 on each question." in line
-    assert "it is up to epsilon 10 on all questions together, but only between people whose" in line
+    assert (
+        "a person spends at most epsilon 10 on all questions together, but this compares only people"
+        in line
+    )
     single = TEXT.replace("values = 3\n", "")
     file.write_text(single.format(budget=10.0, mechanism="RandomizedResponse", more=""))
     line = " ".join(CliRunner().invoke(main, ["audit", str(file)]).output.split())
     assert "if the answer changes, it sends nothing more. To let devices report on a second" in line
     assert "spends up to epsilon 4 in place of 2 on each question" in line
     # A device that reports on one answer only spends nothing on another.
-    assert "In any number of rounds it is up to epsilon 4 on all questions together." in line
+    assert (
+        "In any number of rounds, a person spends at most epsilon 4 on all questions together."
+        in line
+    )
     assert "sends nothing more, which shows the change." in line
     assert "If the answers change" not in line and "changed in the same rounds" not in line
     file.write_text(TEXT.format(budget=10.0, mechanism="RandomizedResponse", more=""))
@@ -202,7 +210,7 @@ def test_a_rehearsal_says_what_people_spend_in_all_rounds(tmp_path: Path) -> Non
     command = ["randomize", str(study), str(answers), "--seed", "1"]
     done = CliRunner().invoke(main, [*command, "-o", str(tmp_path / "out.parquet")])
     assert done.exit_code == 0 and f"1 person. {_study().spending}" in done.output, done.output
-    assert "up to epsilon 10 " in done.output and "1 in all" not in done.output
+    assert "at most epsilon 10 " in done.output and "1 in all" not in done.output
 
 
 def test_rounds_of_the_same_people_are_never_one_pool(tmp_path: Path) -> None:
@@ -322,7 +330,7 @@ def test_report_files_say_their_round(
     assert layouts == digests
 
 
-@pytest.mark.filterwarnings("default:Permanent reports are added")
+@pytest.mark.filterwarnings("default:Permanent reports were added")
 def test_permanent_reports_of_unknown_rounds_are_added_with_a_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -345,7 +353,7 @@ def test_permanent_reports_of_unknown_rounds_are_added_with_a_warning(
     for added in (lambda: first + second, lambda: estimate([first, second])):
         with pytest.warns(FrameWarning, match="the same people are counted twice"):
             added()
-    with pytest.warns(FrameWarning, match="not all of them say"):
+    with pytest.warns(FrameWarning, match="some do not say their round"):
         first.of_round(1) + second
     assert (first.of_round(1) + second.of_round(1)).round == 1  # other people of one round
 
@@ -360,7 +368,7 @@ def test_permanent_reports_of_unknown_rounds_are_added_with_a_warning(
         ("estimate", "m.json"),  # the file of the sum says it again
     ):
         said = said_by(*command)
-        assert said.count("WARNING: Permanent reports are added as those of different") == 1, said
+        assert said.count("WARNING: Permanent reports were added as if all came") == 1, said
         assert ".py" not in said
     assert "WARNING" not in said_by("estimate", "a.json", "b.json", "--by", "file")
     # Weeks that stand side by side are not added, also where each has platforms.
@@ -484,12 +492,20 @@ def test_an_audit_adds_up_what_people_spend_on_all_questions_whose_answers_chang
     questions = "".join(f"{question.format(n)}epsilon = 1.0\n" for n in range(32))
     path.write_text(f"{questions}[repeat]\nrounds = 52\nforever = 2.0\nvalues = 2\n")
     said = " ".join(CliRunner().invoke(main, ["audit", str(path)]).output.split())
-    condition = "but only between people whose answers change in the same rounds: reports do not"
-    assert f"it is up to epsilon 128 on all questions together, {condition} hide when" in said
+    condition = (
+        "but this compares only people whose answers change in the same rounds: reports do not"
+    )
+    assert (
+        f"a person spends at most epsilon 128 on all questions together, {condition} hide when"
+        in said
+    )
     assert "hardly any protection" in said
     # The check says the same worst case, and so do both as JSON.
     check = " ".join(CliRunner().invoke(main, ["study", "check", str(path)]).output.split())
-    assert f"it is up to epsilon 128 on all questions together, {condition} hide when" in check
+    assert (
+        f"a person spends at most epsilon 128 on all questions together, {condition} hide when"
+        in check
+    )
     spent = {"epsilon": 32, "delta": 0, "rounds": 52, "epsilon_of_values": 128}
     for command, key in ((["audit"], "all.questions"), (["study", "check"], None)):
         read = json.loads(CliRunner().invoke(main, [*command, str(path), "--json"]).output)
