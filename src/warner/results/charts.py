@@ -52,7 +52,7 @@ _MOST_DOTS = 24  # numbers in order; a line shows more numbers better
 _MOST_LABELS = 60  # rows with labels that fit a page
 _TOP = 20  # rows that are drawn of more labels
 _AT_ONCE = ", right for all values together"
-_EVERY_LOOK = ", for each value however often you look while reports come in"
+_EVERY_LOOK = ", right for each value however often you look while reports come in"
 # What stands beside an estimate.
 _SERIES = {"truth": "truth", "reports": "the reports that name the value"}
 _SHADES = ["#f3f7fb", "#6aaed6", "#08306b"]  # from light to dark, to be read in grey

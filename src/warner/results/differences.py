@@ -410,7 +410,7 @@ class Differences(Tabular):
             f"Each difference and its interval: {made}.",
             f"Column p tests only the difference in its row, {_P_VALUES[self._way]}. Column p "
             "(Holm) is corrected by Holm's method for the number of comparisons. Two rows that say "
-            "the same of two answers, such as yes and no, are one comparison.",
+            "the same about two answers, such as yes and no, are one comparison.",
             *([] if self.test is None or self.of != "shares" else [self.test.explained]),
         ]
 

@@ -126,8 +126,8 @@ class GraphicalModel:
             if cells <= _LARGEST_MARGIN:
                 cells = self.tree.work(axes)
                 rule = (
-                    f"must have at most {_LARGEST_WORK:,} combinations of values, with those of "
-                    "all questions that the model links to them"
+                    f"must have at most {_LARGEST_WORK:,} combinations of values, counted "
+                    "together with all questions that the model links to these names"
                 )
             remedy = "Name fewer questions, or draw people with sample(n) and count these"
             raise ArgumentError("names", rule, f"{cells:,}", remedy)

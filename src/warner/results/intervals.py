@@ -470,7 +470,10 @@ def fisher(
     data, theta = solution.data, solution.probabilities
     matrix = _functions(weights, data.domain.size)
     if solution.status is not Status.CONVERGED or solution.likelihood != WHOLE:
-        rule = "must be the best fit to whole reports, as from MaximumLikelihood()"
+        rule = (
+            "must be the best fit to complete reports, as from MaximumLikelihood() and a tally "
+            "with keep_reports=True where reports are bits"
+        )
         remedy = "Use kind='score' or 'bootstrap'"
         raise ArgumentError("estimate", rule, solution.method, remedy)
     if (theta <= 0).any():

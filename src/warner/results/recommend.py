@@ -344,7 +344,7 @@ def advice(estimator: Estimator, data: LikelihoodData) -> str | None:
     times = float(f"{ratio:.2g}")
     rule = (
         "is not advised here, because it starts from very uncertain estimates of single shares: "
-        f"their variance is about {times:,.0f} times the smallest that this much information allows"
+        f"their variance is about {times:,.0f} times the smallest that such reports allow"
     )
     return message(f"method {estimator!r}", rule, None, f"Use {better!r}")
 
@@ -367,11 +367,12 @@ def advice_to_keep_reports(estimator: Estimator, data: LikelihoodData) -> str | 
     if is_place or gain <= WORTH_KEEPING or not few.keeps(data.n):
         return None
     rule = (
-        "has only sums of the reports. Whole reports would make estimates more precise: they lower "
-        f"the variance by {100 * gain:.0f} % if all shares are equal, and by more if they differ"
+        "has only sums of the reports. Complete reports would make estimates more precise: they "
+        f"lower the variance by {100 * gain:.0f} % if all shares are equal, and by more if they "
+        "differ"
     )
     remedy = (
-        "Ask for whole reports when reports are counted: --keep-reports in a command, "
+        "Keep complete reports when you count the reports: --keep-reports in a command, "
         "keep_reports=True in Python"
     )
     return message("tally", rule, None, remedy)

@@ -41,8 +41,8 @@ COLUMNS = {
     ),
     "people_about": (
         "About how many of the people who reported have this answer: the share times their "
-        "number; with weights, the number of equal people who would give this share. Empty for "
-        "numbers, and where some people were not asked all questions."
+        "number. With weights, the share is weighted, so the number is no count of people who "
+        "reported. Empty for numbers, and where some people were not asked all questions."
     ),
     "n": "How many reports were counted: those of the group in this row, or of all people.",
     "status": (

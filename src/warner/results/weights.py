@@ -51,7 +51,7 @@ class WeightStatus(Enum):
     EXACT = "every margin is met"
     NOT_CONVERGED = (
         "the margins are not met, because they contradict each other or do not fit the groups; "
-        "check them, or pass fewer"
+        "check the margins, or pass fewer"
     )
 
 

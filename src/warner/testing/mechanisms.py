@@ -98,7 +98,7 @@ def worst_p_value(
             observed[row_of[record.tobytes()]] = n
         p, freedom, row = p_value(observed, law[:, x], draws)
         share = f"report number {row} occurred {observed[row] / draws:.5f} of the time"
-        worst = min(worst, (p, freedom, f"of value number {x}, {share}, not {law[row, x]:.5f}"))
+        worst = min(worst, (p, freedom, f"for value number {x}, {share}, not {law[row, x]:.5f}"))
     return worst
 
 

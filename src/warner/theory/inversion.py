@@ -269,7 +269,7 @@ def rounding_error(mechanism: Subject, n: int, largest: float = 1.0) -> np.ndarr
     real("largest", largest, above=0)
     channel = tally_channel(mechanism)
     if channel.rows_per_report != 1:
-        rule, remedy = "must have tallies of whole reports", "For example RandomizedResponse"
+        rule, remedy = "must have tallies of complete reports", "For example RandomizedResponse"
         raise ArgumentError("mechanism", rule, type(mechanism).__name__, remedy)
     deviation = np.sqrt(_squares(channel) / 3) * largest / integer("n", n, 1, MAX_PEOPLE)
     return np.asarray(math.sqrt(2 / math.pi) * deviation)

@@ -95,11 +95,11 @@ def test_fisher_intervals_refuse_the_border_and_what_is_no_maximum() -> None:
     tally = coin.tally(coin.randomize([0, 0, 1] * 300, rng))
     with pytest.raises(ArgumentError, match="no share of 0"):
         warner.estimate(tally, warner.MaximumLikelihood()).interval(kind="fisher")
-    with pytest.raises(ArgumentError, match="the best fit to whole reports"):
+    with pytest.raises(ArgumentError, match="the best fit to complete reports"):
         warner.estimate(tally, warner.ExpectationMaximization(5)).interval(kind="fisher")
     bits = warner.UnaryEncoding(warner.Integers(0, 3), 1.0)
     reports = bits.randomize([0, 1, 2, 3] * 3000, rng)
-    with pytest.raises(ArgumentError, match="whole reports"):
+    with pytest.raises(ArgumentError, match="complete reports, .* keep_reports=True where"):
         warner.estimate(bits.tally(reports), warner.MaximumLikelihood()).interval(kind="fisher")
     kept = warner.estimate(bits.tally(reports, keep_reports=True), warner.MaximumLikelihood())
     assert (np.diff(kept.interval(kind="fisher")) < np.diff(kept.interval())).all()
@@ -807,7 +807,7 @@ def test_a_chart_says_which_intervals_it_has() -> None:
     result = estimate(coin.tally(coin.randomize(["no", "yes"] * 200)))
     drawn = json.loads(chart([result], kind="anytime:500").to_json())
     text = json.dumps(drawn, ensure_ascii=False)
-    assert "for each value however often you look" in text
+    assert "right for each value however often you" in text
     high = max(row["high"] for row in result.rows(kind="anytime:500"))
     assert repr(high) in text.replace("\\", "")
 

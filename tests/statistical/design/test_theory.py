@@ -217,7 +217,7 @@ def test_the_rounding_model_takes_channels_with_more_reports_than_values() -> No
     np.testing.assert_allclose(rounding_error(hadamard, 100), expected)
     refused(
         ArgumentError,
-        "must have tallies of whole reports; got UnaryEncoding",
+        "must have tallies of complete reports; got UnaryEncoding",
         rounding_error,
         UnaryEncoding(THREE, 1.0),
         100,
