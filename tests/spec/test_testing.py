@@ -384,7 +384,7 @@ class NotFrozen(Inversion):
             "shares have their shape and are finite",
             "the shares have shape (5,), not (6,)",
         ),
-        (DividesByZero(), "it runs", "on one report it raised ZeroDivisionError: n - 1"),
+        (DividesByZero(), "it runs", "on one report the estimator raised ZeroDivisionError: n - 1"),
         (NamesItsStatus(), "the status is a Status", "not a warner.estimators.Status"),
         (NotFrozen(), "the estimator describes itself", "full stop"),
     ],
@@ -395,7 +395,7 @@ def test_wrong_estimators_are_rejected(wrong: Estimator, name: str, finding: str
 
 
 def test_an_estimator_that_refuses_everything_is_rejected_and_a_class_refused() -> None:
-    assert "it refuses every problem" in _failed_estimator(RefusesAll())["it runs"]
+    assert "the estimator refuses every problem" in _failed_estimator(RefusesAll())["it runs"]
     with pytest.raises(ArgumentTypeError, match="must be an estimator"):
         testing.check_estimator(Shrunk)  # type: ignore[arg-type]
 

@@ -436,8 +436,8 @@ class GroupedFrame:
         rows = (different if most is None else different.head(most + 1)).collect()
         if most is not None and len(rows) > most:
             rule = (
-                f"has more than {most:,} different reports, and the library of the frame cannot "
-                "read it in parts"
+                f"has more than {most:,} different reports, and the library of the data "
+                "frame cannot read the frame in parts"
             )
             raise ReportError("frame", rule, None, _ELSEWHERE)
         repeats = _integers(rows["seen"])
@@ -583,7 +583,7 @@ class FrameSource:
         if parts is not None:
             return parts
         if "records" in forms:
-            rule = "holds bytes, and the library of the frame cannot read it in parts"
+            rule = "holds bytes, and the library of the data frame cannot read bytes in parts"
             raise ReportError(", ".join(names), rule, None, _ELSEWHERE)
         if forms == {"numbers"} and len(self._columns) == 1:
             return [self._different_rows(by)]

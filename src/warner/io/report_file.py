@@ -336,7 +336,8 @@ def open_reports(path: str) -> ReportFile:
         raise FileError(path, "is not a report file of warner", None, remedy)
     if head.get("schema") not in range(1, SCHEMA + 1):
         rule = (
-            f"has format {head.get('schema')!r}, and this warner reads only up to format {SCHEMA}"
+            f"has format {head.get('schema')!r}, and this version of warner reads only up to "
+            f"format {SCHEMA}"
         )
         raise FileError(path, rule, None, "Use the version of warner that wrote it")
     if not isinstance(end, dict) or type(end.get("n")) is not int or end["n"] < 1:

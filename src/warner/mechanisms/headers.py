@@ -217,7 +217,10 @@ def _from_header(text: str) -> Mechanism:
 def _unknown(name: Any, version: Any, cls: type[Mechanism] | None) -> MismatchError:
     """The error of a header whose mechanism, or whose version of it, is not known."""
     if cls is not None:
-        rule = f"names version {show(version)} of {name}, but this warner has version {cls.version}"
+        rule = (
+            f"names version {show(version)} of {name}, but the installed warner has version "
+            f"{cls.version}"
+        )
         remedy = "Use the version of warner that made the reports"
         return MismatchError("header", rule, None, remedy)
     rule = f"names a mechanism that is unknown here: {show(name)}, version {show(version)}"

@@ -61,7 +61,9 @@ def sensitive_mask(domain: Domain, sensitive: Any) -> np.ndarray:
         raise ArgumentTypeError("sensitive", "must be a list of values", kind(sensitive))
     values = sensitive if isinstance(sensitive, np.ndarray) else list(sensitive)
     if not len(values):
-        rule = "must name at least one value, because without any all answers would be sent openly"
+        rule = (
+            "must name at least one value, because otherwise all answers would be sent unprotected"
+        )
         remedy = "Name the values that need protection"
         raise ArgumentError("sensitive", rule, None, remedy)
     outside = None

@@ -573,7 +573,7 @@ class Tally(Hinting):
         Rounds of the same people can then stand side by side, so the tally is of no round.
         """
         if name in self.columns:
-            rule, remedy = "must be another name than those of the columns", "Rename the column"
+            rule, remedy = "must differ from the names of all columns", "Rename the column"
             raise ArgumentError("column", rule, show(name), remedy)
         keys = [(value, *key) for key in self._keys]
         groups = Groups({name: values, **self.columns}, keys, np.arange(len(keys)))
@@ -1147,7 +1147,10 @@ def _content(text: bytes, name: str) -> tuple[dict[str, Any], list[str]]:
         remedy = f"{RANDOMISE_FIRST}. To make a tally of reports, use 'warner tally'"
         raise FileError(name, "is not a tally file", None, remedy)
     if data.get("schema") != SCHEMA:
-        rule = f"has format {data.get('schema')!r}, and this warner reads only format {SCHEMA}"
+        rule = (
+            f"has format {data.get('schema')!r}, and this version of warner reads only format "
+            f"{SCHEMA}"
+        )
         raise FileError(name, rule, None, f"{_COUNT_AGAIN}, or use the version that wrote the file")
     if not data["attributes"]:
         raise EmptyError(name, "holds no tally", None, _COUNT_AGAIN)

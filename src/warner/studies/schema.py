@@ -356,7 +356,8 @@ ATTRIBUTE = Table(
         "unit": Key(str, "the unit of a number, which pages show beside it"),
         "only_if": Key(
             dict[str, _LABELS],
-            "the answers to an earlier question after which the survey page shows this one; for "
+            "the answers to an earlier question after which the survey page shows this question; "
+            "for "
             'everybody else the page sends "no answer", protected like any answer; needs missing = '
             '"answer"',
         ),

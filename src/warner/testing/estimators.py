@@ -169,13 +169,13 @@ class _Subject:
             except WarnerError as refusal:
                 self.refused[name] = str(refusal)
             except Exception as problem:
-                broken.append(f"on {name} it raised {type(problem).__name__}: {problem}")
+                broken.append(f"on {name} the estimator raised {type(problem).__name__}: {problem}")
             if not np.array_equal(given.weights, data.weights):
                 self.changed.append(name)
         more = f"; and on {len(broken) - 2} more" if len(broken) > 2 else ""
         require(not broken, "; ".join(broken[:2]) + more)
         reason = next(iter(self.refused.values()), "there are no problems")
-        require(bool(self.fits), f"it refuses every problem: {reason}")
+        require(bool(self.fits), f"the estimator refuses every problem: {reason}")
         left = "".join(f"; refused {name}: {text}" for name, text in self.refused.items())
         return f"on {len(self.fits)} of {len(self.problems)} problems{left}"
 
@@ -208,7 +208,7 @@ class _Subject:
                 outside += 1
                 continue
             rule = f"on {name} the sum is off by {sum_:.3g} and the least share is {-least:.3g}"
-            remedy = "project them, or return Status.OUTSIDE_SIMPLEX"
+            remedy = "project the shares, or return Status.OUTSIDE_SIMPLEX"
             require(max(sum_, least) <= 1e-9, f"{rule}; {remedy}")
         but = f" but {outside}, where the status says that shares lie outside 0 to 1"
         return f"on every problem{but if outside else ''}"
@@ -266,7 +266,9 @@ class _Subject:
 
     def purity(self) -> str:
         names = ", ".join(self.changed)
-        rule = f"it overwrites the frequencies that it gets on {names}; copy them first"
+        rule = (
+            f"the frequencies that the estimator gets on {names} are overwritten; copy them first"
+        )
         require(not self.changed, rule)
         return f"on {len(self.fits)} problems"
 
@@ -290,8 +292,11 @@ class _Subject:
         summary = estimator.summary
         require(bool(summary), "summary is empty; say in a sentence what the method computes")
         require(not summary.endswith("."), "summary ends with a full stop")
-        require(hash(estimator) == hash(estimator) and estimator == estimator, "it is not hashable")
+        require(
+            hash(estimator) == hash(estimator) and estimator == estimator,
+            "the estimator is not hashable",
+        )
         options = getattr(type(estimator), "__dataclass_params__", None)
         frozen = options is not None and options.frozen
-        require(frozen, "it is not a frozen dataclass; write @dataclass(frozen=True)")
+        require(frozen, "the class is not a frozen dataclass; write @dataclass(frozen=True)")
         return repr(estimator)

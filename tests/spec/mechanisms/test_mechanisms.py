@@ -459,7 +459,7 @@ def test_values_of_a_grid_survive_a_file(
 @pytest.mark.parametrize("make", [UtilityOptimizedRR, UtilityOptimizedRappor])
 def test_sensitive_values_are_checked(make: type[warner.mechanisms.Mechanism]) -> None:
     for wrong, rule in (
-        ([], "would be sent openly"),
+        ([], "would be sent unprotected"),
         ([10], "not one of the"),
         ([0, 0], "twice"),
         (3, "list"),

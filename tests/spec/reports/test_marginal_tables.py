@@ -109,7 +109,7 @@ def test_altered_tables_are_refused(tmp_path: Path) -> None:
     (tmp_path / "u.json").write_text(older)
     refused(
         FileError,
-        "has format 5, and this warner reads only format 6",
+        "has format 5, and this version of warner reads only format 6",
         Tally.load,
         tmp_path / "u.json",
     )

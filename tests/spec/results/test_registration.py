@@ -89,7 +89,12 @@ def test_everything_is_forgotten_after_for_a_while() -> None:
 
 def test_a_version_is_respected() -> None:
     header = {**Forced(DOMAIN, 1.0).header, "version": 2}
-    refused(MismatchError, "names version 2 of Forced, but this warner has", from_header, header)
+    refused(
+        MismatchError,
+        "names version 2 of Forced, but the installed warner has",
+        from_header,
+        header,
+    )
 
 
 def test_a_taken_name_is_refused_and_the_same_class_is_replaced() -> None:
