@@ -167,14 +167,13 @@ class CountsByHand:
     def _read(self, line: _Line, mechanisms: Mapping[str, Mechanism]) -> tuple[str, int]:
         """The attribute and the report of a line."""
         name = line.attribute or next(iter(mechanisms))
-        if name not in mechanisms or (not line.attribute and len(mechanisms) > 1):
+        if not line.attribute and len(mechanisms) > 1:
+            rule = f"does not say which question is counted: {', '.join(mechanisms)}"
+            remedy = f"Write the name of the question in a column {ATTRIBUTE!r}"
+            raise FileError(self._where(line), rule, None, remedy)
+        if name not in mechanisms:
             rule = f"must name a question of the study: {', '.join(mechanisms)}"
-            near = meant(line.attribute, mechanisms)
-            if not line.attribute:
-                rule = f"does not say which question is counted: {', '.join(mechanisms)}"
-                near = f"Write the name of the question in a column {ATTRIBUTE!r}"
-                raise FileError(self._where(line), rule, None, near)
-            raise FileError(self._where(line), rule, show(line.attribute), near)
+            raise FileError(self._where(line), rule, show(name), meant(name, mechanisms))
         return name, self.code_of(line, mechanisms[name])
 
     def code_of(self, line: _Line, mechanism: Mechanism) -> int:
@@ -288,53 +287,40 @@ def _renamed(names: Sequence[str], lines: Lines, words: Mapping[str, str]) -> li
 
 
 class Said(NamedTuple):
-    """What people said on paper.
+    """What people said on paper."""
 
-    Attributes:
-        question: its name; None where the table does not say it.
-        has_rows: whether the table has a row for each person, and so no counts.
-        tally: of groups where there are public columns, whose values are taken as they are.
-        codes: which word each code stands for, where words are written as codes; "" else.
-        left_out: {public values: people without an answer}, who are in no tally.
-        without_entry: who answered but has no entry in a public column, and so is in no tally,
-            among all people of the table; of a table of counts, among those counted.
-        repeated: the first and the last line that stand in a table of people again, and where.
-    """
-
-    question: str | None
-    has_rows: bool
-    tally: Tally
-    codes: str
-    left_out: Mapping[tuple[str, ...], int]
+    question: str | None  # its name; None where the table does not say it
+    has_rows: bool  # whether the table has a row for each person, and so no counts
+    tally: Tally  # of groups where there are public columns, whose values are taken as they are
+    codes: str  # which word each code stands for, where words are written as codes; "" else
+    left_out: Mapping[tuple[str, ...], int]  # {public values: people without an answer}
+    # who answered but has no entry in a public column, among all people of the table
     without_entry: LeftOut
+    # the first and the last line that stand in a table of people again, and where
     repeated: tuple[int, int, int] | None
+
+
+def _filled_lines(path: str, columns: Sequence[str]) -> tuple[list[str], Lines]:
+    """The names of the columns of a table, and its lines that are not blank."""
+    names, lines = table_cells(path, columns)
+    lines = [(number, cells) for number, cells in lines if "".join(cells).strip()]
+    if not lines:
+        remedy = "Write a line of column names, and the counts below it"
+        raise EmptyError(path, "has no counts", None, remedy)
+    return names, lines
 
 
 def read_said(
     path: str,
     mechanism: Mechanism,
-    name: str | None = None,
-    by: Sequence[str] | None = None,
-    drop_missing: bool = False,
-    weights: str | None = None,
+    name: str | None = None,  # of the question, or of its column; None for the only one
+    by: Sequence[str] | None = None,  # columns of groups; [] of counts for all, None for none
+    drop_missing: bool = False,  # whether people without an answer or an entry are left out
+    weights: str | None = None,  # the public column with the weights of people
 ) -> Said:
-    """The tally of a table of what people said on paper, without a study.
-
-    Args:
-        path: a table of counts, or with a row for each person, in a format of answers.
-        mechanism: the design of the card.
-        name: of the question, or of its column; None for the only one.
-        by: the columns of groups, [] of a table of counts for all further ones; None for none.
-        drop_missing: whether people without an answer, or an entry in ``by``, are left out.
-        weights: the public column with the weights of people.
-    """
+    """The tally of a table of what people said on paper, without a study."""
     is_grouped, by = by is not None, list(by or ())
-    names, lines = table_cells(path, by if name is None else [*by, name])
-    lines = [(number, cells) for number, cells in lines if "".join(cells).strip()]
-    if not lines:
-        raise EmptyError(
-            path, "has no counts", None, "Write a line of column names, and the counts below it"
-        )
+    names, lines = _filled_lines(path, by if name is None else [*by, name])
     words = [*mechanism.report_words, *mechanism.reads_as]
     counted = as_long(path, names, lines, words_of([mechanism]))
     question: str | None
@@ -350,10 +336,8 @@ def read_said(
         questions = dict.fromkeys(line.attribute for line in hand._lines)
         question = name if name in questions else next(iter(questions)) or None
         if len(questions) > 1 and name not in questions:
-            rule, remedy = (
-                "has counts of several questions",
-                f"Choose a question: --design {next(iter(questions))}=DESIGN",
-            )
+            rule = "has counts of several questions"
+            remedy = f"Choose a question: --design {next(iter(questions))}=DESIGN"
             raise FileError(path, rule, ", ".join(map(show, questions)), remedy)
         rows = [
             (line.number, hand.code_of(line, mechanism), line.people, line.key)
@@ -507,12 +491,7 @@ def read_said_in_groups(
     name: str | None = None,
 ) -> list[dict[str, int]]:
     """[{word: people}] of each group of a design, by the entries in the column ``group``."""
-    names, lines = table_cells(path, [group] if name is None else [group, name])
-    lines = [(number, cells) for number, cells in lines if "".join(cells).strip()]
-    if not lines:
-        raise EmptyError(
-            path, "has no counts", None, "Write a line of column names, and the counts below it"
-        )
+    names, lines = _filled_lines(path, [group] if name is None else [group, name])
     for column in (group, *([] if name is None else [name])):
         if column not in names:
             remedy = meant(column, names) or f"Its columns: {', '.join(names)}"
@@ -552,9 +531,8 @@ def read_said_in_groups(
         elif people:
             rule = f"the word must be {' or '.join(map(show, words[i]))}"
             rule += f" in group {show(entries[i])}"
-            raise FileError(
-                f"{path}: line {number}", rule, None, "Correct the word, or delete the line"
-            )
+            remedy = "Correct the word, or delete the line"
+            raise FileError(f"{path}: line {number}", rule, None, remedy)
         if counted is not None and (key, code) in stated:
             remedy = "Add the two counts, and write one line"
             raise FileError(f"{path}: line {number}", "counts a word a second time", None, remedy)
@@ -588,12 +566,7 @@ def _numbers_of_groups(
 def as_one_card(
     path: str, tally: Tally, words: Sequence[str], group: str, entries: Sequence[str]
 ) -> tuple[Tally, list[dict[str, int]]]:
-    """A tally of two groups as that of one, where the second group says the opposite.
-
-    Returns:
-        The tally without the column, whose words of the second group are exchanged, and how many
-        people of each group said each word.
-    """
+    """The tally of both groups, the words of the second exchanged; and {word: people} of each."""
     column = tally.names.index(group)
     numbers = np.array(
         _numbers_of_groups(path, group, entries, [str(key[column]) for key in tally])

@@ -228,10 +228,7 @@ def _rows(
     # In a file with semicolons or tabs, numbers may have decimal commas.
     marks = None if delimiter == "," else {DECIMAL_COMMA: b"1"}
     with arrow_csv.open_csv(
-        pa.PythonFile(text, "r"),
-        read_options=read,
-        parse_options=parse,
-        convert_options=convert,
+        pa.PythonFile(text, "r"), read_options=read, parse_options=parse, convert_options=convert
     ) as reader:
         for batch in reader:
             yield batch.replace_schema_metadata(marks)

@@ -23,19 +23,17 @@ from urllib.parse import unquote
 
 from warner._core.atomic_files import temporary_file
 from warner._core.errors import FileError, WarnerError
-from warner._core.extras import duckdb
 from warner._core.text import in_one_line, visible
 from warner.io.csv_format import CsvFormat
 from warner.io.formats import FORMATS
 from warner.io.parquet_format import (
     ParquetFormat,
-    connection,
     ending,
     file_name_in_sql,
-    interruptible,
     is_remote,
     read_by,
     redacted_address,
+    rows_of,
 )
 
 _PATTERN = re.compile(r"[*?\[]")
@@ -97,7 +95,10 @@ def files_of(path: str, left_out: list[str] | None = None) -> list[DataFile]:
         every = _at(path)
     else:
         whole = Path(path).is_dir()
-        starts = [path] if whole else _matching(path)
+        fixed = len(Path(_fixed(path)).parts)
+        matching = [] if whole else sorted(glob.glob(path, recursive=True))
+        starts = [name for name in matching if not _is_hidden(Path(name).parts[fixed:])]
+        starts = [path] if whole else starts
         names = dict.fromkeys(name for start in starts for name in _below(start))
         every = [DataFile(name, _values(name, path if whole else _fixed(path))) for name in names]
     suffixes = [form.suffix for form in FORMATS]
@@ -127,23 +128,14 @@ def _is_hidden(parts: Iterable[str]) -> bool:
     return any(name.startswith((".", "_")) for name in parts)
 
 
-def _matching(pattern: str) -> list[str]:
-    """The files and folders that a pattern names, without those in hidden folders."""
-    fixed = len(Path(_fixed(pattern)).parts)
-    names = sorted(glob.glob(pattern, recursive=True))
-    return [name for name in names if not _is_hidden(Path(name).parts[fixed:])]
-
-
 def _below(start: str) -> list[str]:
     """The files of a folder and of the folders in it; of a file the file itself."""
     if not Path(start).is_dir():
         return [str(Path(start))]
     files = []
     for folder, folders, names in os.walk(start):
-        folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
-        for name in sorted(names):
-            if not name.startswith((".", "_")):
-                files.append(str(Path(folder) / name))
+        folders[:] = sorted(name for name in folders if not _is_hidden([name]))
+        files += [str(Path(folder) / name) for name in sorted(names) if not _is_hidden([name])]
     return files
 
 
@@ -285,15 +277,8 @@ def _listed_by_duckdb(address: str) -> list[str]:
     """The files at an address, by DuckDB's own extension."""
     is_file = _PATTERN.search(address) or ending(address)
     pattern = address if is_file else f"{address.rstrip('/')}/**"
-    with connection() as database:
-        try:
-            with interruptible():
-                rows = database.execute("SELECT file FROM glob(?) ORDER BY file", [pattern])
-                files = [str(row[0]) for row in rows.fetchall()]
-        except duckdb.Error:
-            files = []
-    if files:
-        return files
+    if files := rows_of("SELECT file FROM glob(?) ORDER BY file", pattern):
+        return [str(name) for (name,) in files]
     # Of an address that it does not know, DuckDB says that there are no files.
     rule = "has no files, or cannot be listed by DuckDB"
     raise FileError(redacted_address(address), rule, None, _REMEDY)
@@ -314,14 +299,10 @@ def _state_by_duckdb(address: str) -> FileState:
 
     # A time itself would need pytz.
     sql = f"SELECT size, epoch_us(last_modified) FROM read_blob({file_name_in_sql(address)})"
-    with connection() as database:
-        try:
-            with interruptible():
-                row = database.execute(sql).fetchone()
-            return (0, "") if row is None else (int(row[0]), int(row[1] or 0) * 1000)
-        except duckdb.Error:
-            pass
-    raise FileError(redacted_address(address), "cannot be read", None, _REMEDY)
+    rows = rows_of(sql)
+    if rows is None:
+        raise FileError(redacted_address(address), "cannot be read", None, _REMEDY)
+    return (int(rows[0][0]), int(rows[0][1] or 0) * 1000) if rows else (0, "")
 
 
 @contextmanager
@@ -343,7 +324,13 @@ def local_name(path: str) -> Iterator[str]:
     system = _system_of(path)
     with _named(path, path):
         if system is None:
-            _refuse_sealed(path)
+            # The seal of a report file of warner is of all bytes.
+            if ending(path) == ParquetFormat.suffix and all(ParquetFormat().read_ends(path)):
+                rule = (
+                    "is a report file of warner, which must be fetched whole, and DuckDB cannot do "
+                    "that"
+                )
+                raise FileError(path, rule, None, _FSSPEC)
             yield path
         elif _is_whole(system, path):
             with _copied(system, path) as copy:
@@ -355,16 +342,6 @@ def local_name(path: str) -> Iterator[str]:
             if state_of(path) != before:
                 rule, remedy = "was changed while it was counted", "Run the command again"
                 raise FileError(path, rule, None, remedy)
-
-
-def _refuse_sealed(address: str) -> None:
-    """Refuse a report file of warner that DuckDB alone can reach: its seal is of all bytes."""
-    if ending(address) == ParquetFormat.suffix and all(ParquetFormat().read_ends(address)):
-        rule = (
-            "is a report file of warner, which must be downloaded as a whole, and DuckDB cannot do "
-            "this"
-        )
-        raise FileError(address, rule, None, _FSSPEC)
 
 
 def _is_whole(system: Any, address: str) -> bool:

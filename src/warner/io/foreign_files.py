@@ -238,12 +238,7 @@ def open_foreign(path: str) -> ForeignFile:
     binary = frozenset(row[0] for row in described if row[1] == "BLOB")
     streams = () if is_text else local
     return replace(
-        bare,
-        names=names,
-        streams=streams,
-        _texts=texts,
-        _bytes=binary,
-        _headers=tuple(headers),
+        bare, names=names, streams=streams, _texts=texts, _bytes=binary, _headers=tuple(headers)
     )
 
 
@@ -417,9 +412,11 @@ class _ForeignSource(FrameSource):
         labels: Sequence[str],
         words: Mapping[str, int],
     ) -> None:
+        import narwhals.stable.v2 as nw
+
         # The columns of words are read by SQL alone.
         streams = () if set(columns.names) & file._texts else file.streams
-        super().__init__(_as_lazy(table), {attribute: columns}, streams)
+        super().__init__(nw.from_native(table).lazy(), {attribute: columns}, streams)
         self._file, self._by, self._labels, self._words = file, by, labels, words
 
     def locate(self, error: ReportError) -> Exception:
@@ -626,11 +623,7 @@ def _located(
     if row is None:
         return f"{file.path}: {text}"
     if file.is_text:
-        cells = ", ".join(map(column_in_sql, names))
-        query = f"SELECT {cells} FROM {file._table} LIMIT 1 OFFSET {row}"
-        with connection() as database:
-            entries = _safely(file, lambda: database.execute(query).fetchone())
-        texts = dict(zip(names, entries or (), strict=False))
+        texts = dict(zip(names, _entries(file, names, row), strict=True))
         if column := no_number(texts):
             if texts[column] in labels:
                 rule = f"row {row + 1:,} of column {column} has an answer instead of a report"
@@ -667,12 +660,6 @@ def _first_wrong(lazy: Any, columns: ReportColumns, by: By) -> int | None:
     return None
 
 
-def _as_lazy(table: duckdb.DuckDBPyRelation) -> Any:
-    import narwhals.stable.v2 as nw
-
-    return nw.from_native(table).lazy()
-
-
 def _usual(
     file: ForeignFile, name: str, mechanism: Mechanism, mechanisms: Mapping[str, Mechanism]
 ) -> ColumnNames:
@@ -685,14 +672,6 @@ def _usual(
     return None if alone and set(usual) <= set(file.names) else usual
 
 
-def _code_in_sql(name: str, codes: Mapping[str, int]) -> str:
-    """The code of the word in a column, by its look, NULL for another text, as SQL."""
-    column = column_in_sql(name)
-    quoted = ((word.replace("'", "''"), code) for word, code in codes.items())
-    cases = " ".join(f"WHEN '{word}' THEN {code}" for word, code in quoted)
-    return f"CASE lower(trim({column})) {cases} END AS {column}"
-
-
 def _relation(
     database: duckdb.DuckDBPyConnection,
     file: ForeignFile,
@@ -703,18 +682,18 @@ def _relation(
 ) -> duckdb.DuckDBPyRelation:
     """The public columns and those of reports; of CSV with numbers where numbers are expected."""
     cells_of = _cells(file, names, by, values)
+    quoted = ((word.replace("'", "''"), code) for word, code in words.items())
+    cases = " ".join(f"WHEN '{word}' THEN {code}" for word, code in quoted)
     for name in names.values() if words else ():
         if file.is_text or name in file._texts:
-            cells_of[name] = _code_in_sql(name, words)
+            column = column_in_sql(name)  # a word by its look, and NULL for another text
+            cells_of[name] = f"CASE lower(trim({column})) {cases} END AS {column}"
     cells = ", ".join(cells_of.values())
     return database.sql(f"SELECT {cells} FROM {file._table}")
 
 
 def _cells(
-    file: ForeignFile,
-    names: Mapping[str, str],
-    by: Mapping[str, Domain],
-    values: Mapping[str, str],
+    file: ForeignFile, names: Mapping[str, str], by: Mapping[str, Domain], values: Mapping[str, str]
 ) -> dict[str, str]:
     """{column: how it is read in SQL} of the public columns and those of reports."""
     parts = {}

@@ -25,13 +25,7 @@ from warner.io.file_format import (
     shown_as,
 )
 from warner.io.parquet_format import ParquetFormat, is_remote, redacted_address
-from warner.reports.reports import (
-    DIGEST_BYTES,
-    MAGIC,
-    WireColumn,
-    file_header,
-    read_wire_head,
-)
+from warner.reports.reports import DIGEST_BYTES, MAGIC, WireColumn, file_header, read_wire_head
 
 # -----------------------------------------------------------------------------------------------
 # Files in the wire format of reports, as ``Reports.save`` writes them.
@@ -119,11 +113,7 @@ def _digest(path: str) -> str:
 
 # The first format that recognizes a file reads it. The wire format comes first, because it also
 # recognizes files by their first bytes.
-FORMATS: tuple[FileFormat, ...] = (
-    WireFormat(),
-    ParquetFormat(),
-    CsvFormat(),
-)
+FORMATS: tuple[FileFormat, ...] = (WireFormat(), ParquetFormat(), CsvFormat())
 
 
 def suffixes(writable: bool = False) -> str:

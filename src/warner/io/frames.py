@@ -21,12 +21,7 @@ from warner._core.errors import (
     warn,
 )
 from warner._core.extras import pa, pc
-from warner._core.foreign_tables import (
-    ColumnNames,
-    about_repeated,
-    header_of,
-    index_of,
-)
+from warner._core.foreign_tables import ColumnNames, about_repeated, header_of, index_of
 from warner._core.text import MADE_BY
 from warner.domains import Domain
 from warner.io.parquet_format import StreamedColumns
@@ -619,7 +614,13 @@ class FrameSource:
     def reports(self) -> dict[str, dict[str, np.ndarray]]:
         """All reports in the order of the rows: {attribute: columns}."""
         try:
-            parts = self._rows_in_order()
+            parts: Iterable[Any]
+            if self._is_frame and all(c.form != "records" for c in self._columns.values()):
+                # The rows themselves, never the different ones alone.
+                names = [name for columns in self._columns.values() for name in columns.names]
+                parts = [self._rows.select(list(dict.fromkeys(names))).collect()]
+            else:
+                parts = self._parts({})
             pieces = [self._batch(rows, {}, 0).columns for rows in parts if len(rows)]
         except ReportError as error:
             problem = self.locate(error)
@@ -634,13 +635,6 @@ class FrameSource:
                 for attribute, where in self._columns.items()
             }
         raise problem
-
-    def _rows_in_order(self) -> Iterable[Any]:
-        """The rows, never the different ones alone."""
-        if self._is_frame and all(c.form != "records" for c in self._columns.values()):
-            names = [name for columns in self._columns.values() for name in columns.names]
-            return [self._rows.select(list(dict.fromkeys(names))).collect()]
-        return self._parts({})
 
     def locate(self, error: ReportError) -> Exception:
         return ReportError(f"data: {str(error).removeprefix('data: ')}")
@@ -678,7 +672,12 @@ class FrameOfReports:
         # Groups of people are by columns of the frame, or by values beside it.
         public = {} if by is None else public_columns(by, self.names)
         where = self._found(mechanisms, columns, not public)
-        self._refuse_reports(public or {}, where)
+        of_reports = {name for columns in where.values() for name in columns.names}
+        if held := [name for name in public or () if name in of_reports]:
+            others = [name for name in self._kinds if name not in of_reports]
+            remedy = f"The other columns are {', '.join(others)}" if others else "Leave out by"
+            rule = "must name public columns of the frame, and this column holds reports"
+            raise ArgumentError("by", rule, repr(held[0]), remedy)
         stated = self._stated(mechanisms, where)
         stated.warn(mechanisms, list(public or {}))
         if public is None:
@@ -701,15 +700,6 @@ class FrameOfReports:
             repeated = (about_repeated(self._index, of_one) for of_one in in_order.values())
             warn_of_copies(next(filter(None, repeated), ""), mechanisms, tallies)
         return {name: stated.of(tally) for name, tally in tallies.items()}
-
-    def _refuse_reports(self, by: Mapping[str, Any], where: Mapping[str, ReportColumns]) -> None:
-        """Refuse groups of people by a column that holds their reports."""
-        of_reports = {name for columns in where.values() for name in columns.names}
-        if held := [name for name in by if name in of_reports]:
-            others = [name for name in self._kinds if name not in of_reports]
-            remedy = f"The other columns are {', '.join(others)}" if others else "Leave out by"
-            rule = "must name public columns of the frame, and this column holds reports"
-            raise ArgumentError("by", rule, repr(held[0]), remedy)
 
     def _warn_of_dropped(
         self,

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
 from math import prod
@@ -147,12 +147,7 @@ class _Table:
 
 
 def _count(
-    path: str,
-    groups: range,
-    metadata: Any,
-    columns: Mapping[str, int],
-    table: _Table,
-    stop: Event,
+    path: str, groups: range, metadata: Any, columns: Mapping[str, int], table: _Table, stop: Event
 ) -> bool:
     """Count some row groups of a file, and say whether all is right; see :func:`count_columns`."""
     names = list(columns)
@@ -332,15 +327,18 @@ def interruptible() -> Iterator[None]:
     raise KeyboardInterrupt
 
 
+def rows_of(sql: str, *parameters: str) -> list[Any] | None:
+    """All rows of a query; None where it fails, because the errors may quote a file."""
+    with connection() as database, suppress(duckdb.Error), interruptible():
+        return database.execute(sql, parameters).fetchall()
+    return None
+
+
 def _query(path: str, sql: str) -> list[Any]:
     """All rows of a query of a Parquet file."""
-    with connection() as database:
-        try:
-            with interruptible():
-                return database.execute(sql).fetchall()
-        except duckdb.Error:
-            pass
-    raise FileError(path, "cannot be read as Parquet", None, AGAIN)
+    if (rows := rows_of(sql)) is None:
+        raise FileError(path, "cannot be read as Parquet", None, AGAIN)
+    return rows
 
 
 def relation_in_sql(path: str) -> str:

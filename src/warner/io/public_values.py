@@ -55,11 +55,11 @@ def indices_of(
     domain: Domain,
     column: Any,
     row: int | None = None,
-    rule: str = "holds values that its header does not declare",
 ) -> np.ndarray:
     """The indices (n,) of the values in a public column of a report file."""
     from warner.io.answer_column import AnswerColumn
 
+    rule = "holds values that its header does not declare"
     problem = message(f"{path}: column {name!r}", rule)
     try:
         return AnswerColumn(name, row or 0, domain).encoded(column, domain.encode)

@@ -419,6 +419,7 @@ Kind = Literal["labels", "integers", "numbers", "dates", "cells", "booleans"]
 # A kind is that of at least 9 in 10 answers. So one unusual answer does not change what is said of
 # a column, unless the column is at the border already.
 _MOST = 0.9
+_IN_ORDER: tuple[Kind, ...] = ("integers", "numbers", "dates", "cells")  # the first that fits
 MISSING = ["", "#N/A", "NA", "N/A", "n/a", "na", "NaN", "nan", "null", "NULL", "None", "-", "."]
 _WHOLE = "(0|[1-9][0-9]{0,17})"  # 007 is a label
 _PATTERNS: dict[Kind, str] = {
@@ -460,10 +461,12 @@ def kinds_of(path: str, columns: Sequence[str]) -> dict[str, Kind]:
             texts = _answered(column)
             answered[name] += len(texts)
             for kind, pattern in patterns[name].items():
-                counts[name][kind] += _matches(texts, pattern)
+                fits = pc.sum(pc.match_substring_regex(texts, pattern)).as_py()
+                counts[name][kind] += fits or 0
     for name in columns:
         if name not in kinds:
-            kinds[name] = _kind_of_texts(counts[name], answered[name])
+            enough = [k for k in _IN_ORDER if 0 < _MOST * answered[name] <= counts[name][k]]
+            kinds[name] = enough[0] if enough else "labels"
     return {name: kinds[name] for name in columns}
 
 
@@ -487,12 +490,8 @@ def contents_of(
     for name in columns:
         if any(isinstance(label, str) and unreadable(label) for label in labels[name]):
             rule = "has values with characters that a screen cannot show"
-            raise ArgumentError(
-                f"column {name!r}",
-                rule,
-                None,
-                f"To state the values yourself, add --values {name}=A,B,C",
-            )
+            remedy = f"To state the values yourself, add --values {name}=A,B,C"
+            raise ArgumentError(f"column {name!r}", rule, None, remedy)
         ends = limits[name]
         # Numbers of Parquet's decimal type are written as floats.
         low, high = (_number(min(ends)), _number(max(ends))) if ends else (None, None)
@@ -703,21 +702,10 @@ def _patterns(path: str, columns: Sequence[str]) -> dict[str, Mapping[Kind, str]
     return {name: _PATTERNS if are_places[name] else commas for name in columns}
 
 
-def _kind_of_texts(counts: Mapping[Kind, int], answered: int) -> Kind:
-    """The kind of a column of texts from the number of answers that each pattern fits."""
-    order: tuple[Kind, ...] = ("integers", "numbers", "dates", "cells")
-    fits = (kind for kind in order if 0 < _MOST * answered <= counts[kind])
-    return next(fits, "labels")
-
-
 def _answered(column: pa.Array) -> pa.Array:
     """The texts of a column without spaces around them, of those who answered."""
     texts = pc.utf8_trim_whitespace(pc.drop_null(column))
     return texts.filter(pc.invert(pc.is_in(texts, value_set=pa.array(MISSING, texts.type))))
-
-
-def _matches(texts: pa.Array, pattern: str) -> int:
-    return pc.sum(pc.match_substring_regex(texts, pattern)).as_py() or 0
 
 
 def _ends(column: pa.Array, pattern: str) -> list[float]:
@@ -743,19 +731,13 @@ def _distinct(column: pa.Array, name: str) -> list[str | bool]:
         listed = pc.is_in(pc.utf8_trim_whitespace(present), value_set=pa.array(MISSING))
         present = present.filter(pc.invert(listed))
     elif not pa.types.is_boolean(present.type):
-        present = _as_texts(present)
-    if present is None:
-        rule, remedy = (
-            "has values that are not text",
-            f"To state the values yourself, add --values {name}=A,B,C",
-        )
-        raise ArgumentError(f"column {name!r}", rule, None, remedy)
+        texts = None
+        with contextlib.suppress(pa.ArrowException):  # whose errors may quote answers
+            texts = pc.cast(present, pa.string())
+        if texts is None:
+            rule = "has values that are not text"
+            remedy = f"To state the values yourself, add --values {name}=A,B,C"
+            raise ArgumentError(f"column {name!r}", rule, None, remedy)
+        present = texts
     labels: list[str | bool] = present.unique().to_pylist()
     return labels
-
-
-def _as_texts(column: pa.Array) -> pa.Array | None:
-    """A column as texts; None where Arrow cannot do so. Its errors may quote answers."""
-    with contextlib.suppress(pa.ArrowException):
-        return pc.cast(column, pa.string())
-    return None

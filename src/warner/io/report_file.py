@@ -42,12 +42,7 @@ from warner.io.file_format import (
 )
 from warner.io.formats import report_format
 from warner.io.frames import GroupedFrame, records_in, together
-from warner.io.parquet_format import (
-    StreamedColumns,
-    connection,
-    interruptible,
-    relation_in_sql,
-)
+from warner.io.parquet_format import StreamedColumns, connection, interruptible, relation_in_sql
 from warner.io.public_values import arrow_type, groups_in, indices_of
 from warner.mechanisms import Mechanism, from_header
 from warner.reports.product_schema import LARGEST
@@ -180,7 +175,11 @@ class ReportFile:
         """
         stored = self.format.columns(self.path)
         if self.blocks is not None:
-            return self._columns_of_blocks(stored)
+            # The columns into which blocks are unpacked.
+            declared = dict.fromkeys(map(records_column, self.mechanisms), "binary")
+            if list(stored.items()) != list(declared.items()):
+                raise self._wrong_columns(len(declared), stored)
+            return self._sizes()
         width = len(self.public) + sum(m.schema.file_width for m in self.mechanisms.values())
         # A header may ask for more columns than there is memory for their names. So the number is
         # compared first.
@@ -190,13 +189,6 @@ class ReportFile:
                 self._check_types(stored, sizes)
                 return sizes
         raise self._wrong_columns(width, stored)
-
-    def _columns_of_blocks(self, stored: Mapping[str, str]) -> dict[str, int]:
-        """The columns into which blocks are unpacked, after a look at those of the file."""
-        declared = dict.fromkeys(map(records_column, self.mechanisms), "binary")
-        if list(stored.items()) != list(declared.items()):
-            raise self._wrong_columns(len(declared), stored)
-        return self._sizes()
 
     def _sizes(self) -> dict[str, int]:
         """The columns of the reports of all attributes: {name: how many values it may take}."""
@@ -350,28 +342,25 @@ def open_reports(path: str) -> ReportFile:
         if (problem := unreadable(attribute)) is not None:
             rule = f"the name of a question contains {problem}"
             raise FileError(path, rule, show(attribute), AS_WRITTEN)
+    wrong: list[tuple[str, str | None]] = []
     group = head.get("group")
     if group is not None and (not isinstance(group, str) or not can_name_a_file(group)):
-        rule = "has a group whose name cannot be part of the name of a file"
-        raise FileError(path, rule, show(group), AS_WRITTEN)
+        wrong.append(("has a group whose name cannot be part of the name of a file", show(group)))
     most = head.get("reports_per_person", 1)
     if type(most) is not int or not 1 <= most <= MOST_PER_PERSON:
-        rule = f"can have at most {MOST_PER_PERSON} reports of one person"
-        raise FileError(path, rule, show(most), AS_WRITTEN)
+        wrong.append((f"can have at most {MOST_PER_PERSON} reports of one person", show(most)))
     blocks = head.get("blocks")
-    if blocks is not None and not (
-        form.holds_blocks and type(blocks) is int and 1 <= blocks <= _MOST_PER_BLOCK
-    ):
-        rule = f"can have at most {_MOST_PER_BLOCK:,} reports in one row"
-        raise FileError(path, rule, show(blocks), AS_WRITTEN)
+    is_count = type(blocks) is int and 1 <= blocks <= _MOST_PER_BLOCK
+    if blocks is not None and not (form.holds_blocks and is_count):
+        wrong.append((f"can have at most {_MOST_PER_BLOCK:,} reports in one row", show(blocks)))
     titles = head.get("titles", {})
     if not isinstance(titles, dict) or not all(isinstance(t, str) for t in titles.values()):
-        rule = "has a title that is not text"
-        raise FileError(path, rule, None, AS_WRITTEN)
+        wrong.append(("has a title that is not text", None))
     of_round = head.get("round")
     if of_round is not None and (type(of_round) is not int or of_round < 1):
-        rule = "has a round that is not a whole number from 1 on"
-        raise FileError(path, rule, None, AS_WRITTEN)
+        wrong.append(("has a round that is not a whole number from 1 on", None))
+    for rule, got in wrong:
+        raise FileError(path, rule, got, AS_WRITTEN)
     simulation = bool(head.get("simulation"))
     public = _public(path, head.get("public") if form.holds_public else None)
     return ReportFile(

@@ -13,7 +13,6 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
@@ -340,12 +339,7 @@ class ReportWriter:
         seal(self._temporary)
         self._is_finished = True
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *rest: Any) -> None:
         try:
             try:
                 if kind is None:
@@ -358,7 +352,7 @@ class ReportWriter:
         except BaseException:
             self._target.__exit__(*sys.exc_info())
             raise
-        self._target.__exit__(kind, error, trace)
+        self._target.__exit__(kind, *rest)
 
 
 @contextmanager

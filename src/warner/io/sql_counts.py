@@ -97,9 +97,8 @@ class CountsTable:
         for row in rows:
             same = row[1:4] + row[5:]
             if same in seen:
-                raise self._wrong(
-                    row, "repeats an earlier count", "Export the result again, and only once"
-                )
+                remedy = "Export the result again, and only once"
+                raise self._wrong(row, "repeats an earlier count", remedy)
             seen.add(same)
             self._rows.setdefault((row.attribute, row.part), []).append(row)
 
@@ -169,10 +168,8 @@ class CountsTable:
                 rule = f"counts {show(name)} for {show(attribute)}, which the study does not have"
                 raise self._wrong(rows[0], rule, _OF_THE_STUDY)
         if not sum(row.reports for rows in self._rows.values() for row in rows):
-            rule, remedy = (
-                "holds no reports: the table has no rows",
-                "Check that the statement counts the right table",
-            )
+            rule = "holds no reports: the table has no rows"
+            remedy = "Check that the statement counts the right table"
             raise EmptyError(self.path, rule, None, remedy)
         everything = self._part(EVERYTHING, ROWS)
         groups, group_of = self._groups(
@@ -434,26 +431,21 @@ def _places(path: str, names: list[str]) -> tuple[list[int], tuple[str, ...]]:
 
 def _row(path: str, line: int, cells: list[str], places: list[int], names: list[str]) -> _Row:
     """A row of the table from the cells of a line."""
+    where = f"{path}: line {line}"
     if [cell.strip() for cell in cells] == names:
         rule, remedy = "repeats the names of the columns", "Give each result as a separate file"
-        raise FileError(f"{path}: line {line}", rule, None, remedy)
+        raise FileError(where, rule, None, remedy)
     if len(cells) <= max(places):
-        raise FileError(f"{path}: line {line}", "has too few cells", None, _AS_CSV)
+        raise FileError(where, "has too few cells", None, _AS_CSV)
     attribute, counted, value, reports, *key = (cells[i] for i in places)
     numbers = []
     for name, text in (("value", value), ("reports", reports)):
         number = _whole(text.strip())
         if number is None or (name == "reports" and number < 0):
-            raise FileError(f"{path}: line {line}", f"{name} must be a whole number")
+            raise FileError(where, f"{name} must be a whole number")
         numbers.append(number)
-    return _Row(
-        line,
-        attribute,
-        counted,
-        numbers[0],
-        numbers[1],
-        () if _is_mark(attribute, counted) else tuple(key),
-    )
+    of_group = () if _is_mark(attribute, counted) else tuple(key)
+    return _Row(line, attribute, counted, numbers[0], numbers[1], of_group)
 
 
 def _whole(text: str) -> int | None:

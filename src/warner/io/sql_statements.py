@@ -47,37 +47,22 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclass(frozen=True)
 class _Dialect:
-    """How a database writes what databases write differently.
-
-    Attributes:
-        name: of the database.
-        together: how many columns are counted while the table is read once, by GROUPING SETS. More
-            than some thirty take as long as more readings: each set is a column of each row.
-        integer: the type of 64 bits.
-        text: the type of any text.
-        ones: the number of ones of {x} under {m}.
-        one_bit: whether ``ones`` is right for an {m} of one bit alone.
-        guard: a condition on a column {x}, and AND: whether it holds a number.
-        key: a column {x} of public values as text.
-        shown: a key {x} in the result.
-        fold: a name without quotes, as the database keeps it.
-        quoted_as: the dialect whose names in quotes are used, where that is another one.
-        most_characters: of a statement.
-        most_selects: of a statement.
-    """
+    """How a database writes what databases write differently."""
 
     name: str
+    # How many columns are counted while the table is read once, by GROUPING SETS. More than some
+    # thirty take as long as more readings: each set is a column of each row.
     together: int = 1
-    integer: str = "BIGINT"
-    text: str = "VARCHAR"
-    ones: str = "BIT_COUNT({x} & {m})"
-    one_bit: bool = False
-    guard: str = ""
-    key: str = "CAST({x} AS {text})"
-    shown: str = "{x}"
-    fold: Callable[[str], str] = str
-    quoted_as: str | None = None
-    most_characters: float = inf
+    integer: str = "BIGINT"  # the type of 64 bits
+    text: str = "VARCHAR"  # the type of any text
+    ones: str = "BIT_COUNT({x} & {m})"  # the number of ones of {x} under {m}
+    one_bit: bool = False  # whether ``ones`` is right for an {m} of one bit alone
+    guard: str = ""  # a condition on a column {x}, and AND: whether it holds a number
+    key: str = "CAST({x} AS {text})"  # a column {x} of public values as text
+    shown: str = "{x}"  # a key {x} in the result
+    fold: Callable[[str], str] = str  # a name without quotes, as the database keeps it
+    quoted_as: str | None = None  # the dialect whose names in quotes are used, if another one
+    most_characters: float = inf  # of a statement
     most_selects: float = inf
 
     def ones_of(self, name: str, mask: int) -> list[str]:
