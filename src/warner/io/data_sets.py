@@ -327,8 +327,8 @@ def local_name(path: str) -> Iterator[str]:
             # The seal of a report file of warner is of all bytes.
             if ending(path) == ParquetFormat.suffix and all(ParquetFormat().read_ends(path)):
                 rule = (
-                    "is a report file of warner, which must be fetched whole, and DuckDB cannot do "
-                    "that"
+                    "is a report file of warner, which must be downloaded as a whole, and DuckDB "
+                    "cannot do this"
                 )
                 raise FileError(path, rule, None, _FSSPEC)
             yield path

@@ -1233,8 +1233,8 @@ def warn_of_unknown_rounds(tallies: Sequence[Tally], by: Sequence[str] = ()) -> 
     if _may_mix_rounds(tallies, by):
         text = (
             "Permanent reports were added as if all came from different people, but some do not "
-            f"say their round. {OF_TWO_ROUNDS} If they are of one round, say which: tally.of_round(1) "
-            "in Python, or warner tally with --round 1."
+            f"say their round. {OF_TWO_ROUNDS} If they are of one round, say which: "
+            "tally.of_round(1) in Python, or warner tally with --round 1."
         )
         warn(text, FrameWarning)
 
