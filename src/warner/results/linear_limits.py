@@ -40,7 +40,7 @@ import numpy as np
 from warner._core.errors import ArgumentError, IdentifiabilityError
 from warner._core.extras import scipy
 from warner.channels import DenseChannel, LikelihoodOperator
-from warner.estimators.base import LikelihoodData
+from warner.estimators.base import LikelihoodData, threads_for
 from warner.metrics import ROUNDING, project
 from warner.results.intervals import holding, normal_quantile
 from warner.results.share_noise import covariance_of, most_cells
@@ -140,12 +140,13 @@ class UnbiasedShares:
     ) -> UnbiasedShares | None:
         """The estimates of a channel's shares, or of sums of cells; ``smooth`` (K,) is near."""
         try:
-            shares = data.channel.invert(data.weights)
-            if smooth is None:
-                smooth = project(shares)
-            least = 1 / (data.n + 1)
-            smooth, drawn = ((1 - least) * m + least / shares.size for m in (smooth, drawn))
-            covariance = covariance_of(data, smooth, target, starts)
+            with threads_for(data):
+                shares = data.channel.invert(data.weights)
+                if smooth is None:
+                    smooth = project(shares)
+                least = 1 / (data.n + 1)
+                smooth, drawn = ((1 - least) * m + least / shares.size for m in (smooth, drawn))
+                covariance = covariance_of(data, smooth, target, starts)
         except (IdentifiabilityError, ArgumentError):
             return None
 

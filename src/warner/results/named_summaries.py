@@ -14,7 +14,7 @@ from warner._core.checks import show
 from warner._core.errors import ArgumentError
 from warner._core.text import meant
 from warner.domains import Domain
-from warner.estimators.base import LikelihoodData
+from warner.estimators.base import LikelihoodData, threads_for
 from warner.results import summaries
 from warner.results.intervals import at_every_look
 from warner.results.solution import Solution
@@ -199,7 +199,8 @@ def summary_rows(
             continue
         numbers = named.of(estimate)
         for i, number in enumerate(numbers):
-            low, high = number.interval(level, target, looks, rng=np.random.default_rng(_SEED))
+            with threads_for(estimate.data):
+                low, high = number.interval(level, target, looks, rng=np.random.default_rng(_SEED))
             axis = of_coordinate(i, len(numbers))
             whose = "" if estimate.domain.nonresponse is None else ", of those who answered"
             rows.append(

@@ -82,14 +82,15 @@ class RoughPosterior:
         of_order = [m for m in draws.models if m.order == _ORDER and m.design.cells is None]
         if not of_order:
             return None
-        likelihood = _likelihood(data, fit)
         heaps = _heaps(data.domain)
         models: list[Model] = []
-        for model in of_order:
-            models.append(_with_atoms(likelihood, model, heaps, data.domain))
-            logs = _log_chances(models)
-            if logs[-1] < logs.max() - _NEGLIGIBLE:
-                break  # scales rise, and rougher models are less and less likely
+        with threads_for(data):
+            likelihood = _likelihood(data, fit)
+            for model in of_order:
+                models.append(_with_atoms(likelihood, model, heaps, data.domain))
+                logs = _log_chances(models)
+                if logs[-1] < logs.max() - _NEGLIGIBLE:
+                    break  # scales rise, and rougher models are less and less likely
         models = [model for model in models if model.converged] or models
         chances = np.exp(_log_chances(models) - _log_chances(models).max())
         is_bent = tell_sections(data, fit.shares)

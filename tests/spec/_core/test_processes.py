@@ -36,6 +36,7 @@ from warner.design.proposal import propose
 from warner.errors import ArgumentError
 from warner.estimators import LogSpline
 from warner.estimators.base import Fit, LikelihoodData
+from warner.results import linear_limits, rough_posterior
 
 
 def test_one_process_is_this_one_and_keeps_the_order() -> None:
@@ -199,6 +200,33 @@ def test_a_library_that_is_loaded_within_the_block_is_limited_too(
         with _threads.one_thread():
             assert (library.threads, late.threads) == (1, 1)
     assert (library.threads, late.threads) == (4, 4)
+
+
+def test_intervals_of_numbers_are_made_on_one_thread(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On several threads, on two busy cores, they took six to ten times as much of the processor."""
+    threads: dict[str, list[int]] = {"posterior": [], "covariance": []}
+
+    def watched(name: str, call: Any) -> Any:
+        def watch(*arguments: Any) -> Any:
+            threads[name].append(library.threads)
+            return call(*arguments)
+
+        return watch
+
+    monkeypatch.setattr(
+        rough_posterior, "_with_atoms", watched("posterior", rough_posterior._with_atoms)
+    )
+    monkeypatch.setattr(
+        linear_limits, "covariance_of", watched("covariance", linear_limits.covariance_of)
+    )
+    device = warner.SquareWave(warner.Interval(0, 40, 40), 1.0)
+    answers = np.random.default_rng(0).uniform(0, 20, 500)
+    result = warner.estimate(device.tally(device.randomize(answers, np.random.default_rng(1))))
+    result.mean().interval()
+    result.range(0, 5).interval()
+    assert all(each and set(each) == {1} for each in threads.values()) and library.threads == 4
 
 
 def test_plans_and_proposals_are_simulated_on_one_thread(
