@@ -21,6 +21,7 @@ from warner._core.progress import steps
 from warner.estimators import Estimator
 from warner.estimators.base import Fit, LikelihoodData, Status, log_likelihood_at, status_of_parts
 from warner.estimators.plausibility import Plausibility
+from warner.mechanisms import from_header
 from warner.reports.public_columns import Key
 from warner.reports.tally import TalliesOfGroups, Tally, require_tally
 from warner.reports.tally_kinds import warn_of_equal
@@ -33,6 +34,7 @@ from warner.results.from_tally import (
     tested,
 )
 from warner.results.recommend import (
+    METHODS,
     advice,
     advice_to_keep_reports,
     estimator_of,
@@ -1034,6 +1036,8 @@ def estimate(
     if not isinstance(tally, Tally | Mapping) and isinstance(tally, Iterable):
         tally = [*tally]
         warn_of_equal([each for each in tally if isinstance(each, Tally)])
+    if isinstance(method, str) and isinstance(tally, Tally):
+        _refuse_question(method, tally)
     named = None if method is None else estimator_of(method)
     survey = SurveyDesign.of(weights, cluster, strata)
     if survey is not None:
@@ -1076,6 +1080,13 @@ def estimate(
     plausible = tested(tally, data)
     result = _warned(_of_one(data, named, values), named)
     return replace(result, attribute=_name_of(attributes), plausibility=plausible)
+
+
+def _refuse_question(method: str, tally: Tally) -> None:
+    """Refuse the name of a question in place of a method, as in ``estimate(tally, "smokes")``."""
+    if method in from_header(tally.header).attribute_domains and method not in METHODS:
+        rule, remedy = "must name a method, and is the name of a question", "Write attributes="
+        raise ArgumentError("method", rule, show(method), f"{remedy}{show(method)}")
 
 
 def _name_of(attributes: str | Sequence[str] | None) -> str | None:

@@ -53,6 +53,15 @@ def test_a_method_must_be_an_estimator_object_or_a_name(tally: warner.Tally) -> 
         refused(ArgumentTypeError, "estimator object", warner.estimate, tally, wrong)
 
 
+def test_a_question_in_place_of_a_method_is_refused_by_name() -> None:
+    """Rejects a list of methods for people who write estimate(tally, "smokes")."""
+    labels = warner.Categorical(["no", "yes"])
+    parts = {name: warner.RandomizedResponse(labels, 1.0) for name in ("smokes", "drinks")}
+    device = warner.PerAttribute(warner.Product(smokes=labels, drinks=labels), parts)
+    tally = device.tally(device.randomize({"smokes": ["no"] * 50, "drinks": ["yes"] * 50}))
+    refused(ArgumentError, "Write attributes='smokes'", estimate, tally, "smokes")
+
+
 def test_the_recommended_method_of_labels_is_empirical_bayes(tally: warner.Tally) -> None:
     assert warner.estimate(tally).method == "EmpiricalBayes()"
 
