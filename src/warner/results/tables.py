@@ -416,7 +416,9 @@ def tells_nothing(result: Any, rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def drawn_to_the_middle(results: Iterable[Any]) -> str:
-    """The sentence on means of so few people that a smooth shape is mostly a guess; else ""."""
+    """The sentence on means of one result, or those of groups, that a smooth shape makes too high
+    or too low: of few people, or of people who are mostly at one end of the range; else "".
+    """
     of_numbers = [one for one in results if one.domain.answered.is_numeric]
     if not of_numbers:
         return ""
@@ -426,12 +428,34 @@ def drawn_to_the_middle(results: Iterable[Any]) -> str:
     of_numbers = [one for one in of_numbers if isinstance(one.estimator, LogSpline)]
     few = [one.n for one in of_numbers if not tell_sections(one.data, one.fit.shares)]
     if not few:
-        return ""
+        return _MOST_AT_ONE_END if any(map(_most_at_one_end, of_numbers)) else ""
     which = "so few reports" if len(of_numbers) == 1 else f"{max(few):,} reports or fewer"
     return (
         f"From {which}, means and quantiles are on average estimated too near to the middle of the "
         "range. Their intervals allow for this, so compare groups by the intervals."
     )
+
+
+# Measured, with four fifths of the people at the first of 40 numbers: of 800 reports by one
+# standard error, of 3,000 by 0.8, and of 12,000 by 0.5.
+_MOST_AT_ONE_END = (
+    "Most people are near one end of the range. Means are then on average estimated too near to "
+    "the middle, by up to a standard error. Their intervals allow for this, and the method mean "
+    "estimates them without this error."
+)
+
+
+def _most_at_one_end(result: Any) -> bool:
+    """Whether most people have one of the first or one of the last numbers."""
+    return max(_near_ends(result)) > _MOST
+
+
+def _near_ends(result: Any) -> tuple[float, float]:
+    """The shares of those who answered in the first and in the last tenth of the values."""
+    size = result.domain.answered.size
+    given = result.fit.probabilities[:size]
+    near, whole = max(1, size // 10), max(float(given.sum()), 1e-300)
+    return float(given[:near].sum()) / whole, float(given[-near:].sum()) / whole
 
 
 def _groups_that_tell_nothing(result: Any, rows: Sequence[Mapping[str, Any]]) -> str:
@@ -536,22 +560,19 @@ def about_clipped(result: Any) -> str:
         return ""
     if result.fit.probabilities is None:
         return ""
-    given = result.probabilities[: domain.size]
-    near = max(1, domain.size // 10)
-    ends = ((given[:near].sum(), domain.low), (given[-near:].sum(), domain.high))
-    share, limit = max(ends)
-    whole = given.sum()
-    if whole <= 0 or share < _NEARLY_ALL * whole:
+    share, limit = max(zip(_near_ends(result), (domain.low, domain.high), strict=True))
+    if share < _NEARLY_ALL:
         return ""
     return (
-        f"WARNING: About {min(100 * share / whole, 100):.0f} % of the answers are near the limit "
+        f"WARNING: About {min(100 * share, 100):.0f} % of the answers are near the limit "
         f"{limit:g}, and answers beyond a limit were taken as this limit (clip = true). So most "
         "answers may lie outside the limits, for example in another unit than the study declares."
     )
 
 
 _FEWEST_BINS = 4
-_NEARLY_ALL = 0.8  # of the answers in a tenth of the bins at one end
+# Of the answers in a tenth of the values at one end.
+_NEARLY_ALL, _MOST = 0.8, 0.5
 
 
 def explained(result: Any, kind: str) -> list[str]:

@@ -113,6 +113,17 @@ def test_an_interval_that_is_made_again_is_the_same_and_holds_the_estimate() -> 
     assert warner.EmpiricalBayes().fit(result.data).posterior is not None
 
 
+def test_a_mean_of_people_who_are_mostly_at_one_end_says_that_it_is_drawn_to_the_middle() -> None:
+    """Rejects silence on cigarettes a day, whose mean is too high by most of a standard error."""
+    mechanism, rng = SquareWave(Interval(0, 40, bins=40), 1.0), np.random.default_rng(7)
+    answers = np.where(rng.random(3000) < 0.8, 0.0, rng.normal(12, 5, 3000).clip(0, 40))
+    for values, is_said in ((answers, True), (rng.uniform(0, 40, 3000), False)):
+        shown = " ".join(
+            str(warner.estimate(mechanism.tally(mechanism.randomize(values, rng)))).split()
+        )
+        assert ("Most people are near one end of the range. Means are" in shown) == is_said
+
+
 def test_a_mean_of_few_people_says_that_it_is_drawn_to_the_middle() -> None:
     """Under the table of one group and of several. Rejects silence, by which a small group whose
     people are near one end seems to have another mean than a large group of the same people.
