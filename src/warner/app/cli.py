@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections.abc import Iterable
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, TextIO
+from typing import Any
 
 import click
 
 from warner._core.errors import WarnerError, message
-from warner._core.text import visible, without_secrets
+from warner._core.text import without_secrets
 from warner.app.running import load_all, stopped_cleanly
-from warner.app.terminal import be_quiet, progress_shown, show
+from warner.app.terminal import be_quiet, progress_shown, show, warning
 
 # The modules in warner.app.commands. A module is imported when a command of it is run.
 _COMMANDS = {
@@ -46,16 +45,9 @@ class _OneSentence(click.ClickException):
             super().show(file)
 
 
-def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Print a warning of the library as one of the command, without a line of program text."""
-    click.echo(visible(f"WARNING: {message}"), err=True)
+    warning(str(message))
 
 
 class PlainErrors(click.Command):
@@ -149,18 +141,13 @@ class _Group(PlainErrors, click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in self.commands:
-            inner = (
-                each for each, group in whole_commands().items() if name in _commands_of(group)
-            )
+            groups = whole_commands().items()
+            inner = (each for each, group in groups if name in getattr(group, "commands", ()))
             here = _CALLED_HERE.get(name) or next((f"{each} {name}" for each in inner), None)
             if here is not None:
                 rule = f"There is no command {name!r}. Did you mean: warner {here}?"
                 raise click.UsageError(rule, ctx)
         return super().resolve_command(ctx, args)
-
-
-def _commands_of(command: click.Command) -> Iterable[str]:
-    return command.commands if isinstance(command, click.Group) else ()
 
 
 @click.group(
@@ -221,15 +208,9 @@ class _Later(click.Command):
         )
         return click.Command(None, help=sentence[1] if sentence else None).get_short_help_str(200)
 
-    def make_context(
-        self,
-        info_name: str | None,
-        args: list[str],
-        parent: click.Context | None = None,
-        **more: Any,
-    ) -> click.Context:
+    def make_context(self, *arguments: Any, **more: Any) -> click.Context:
         """The context of the command itself."""
-        return self.whole().make_context(info_name, args, parent, **more)
+        return self.whole().make_context(*arguments, **more)
 
 
 _LATER = {name: _Later(name, module) for name, module in _COMMANDS.items()}

@@ -10,20 +10,12 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, NamedTuple, Self
 
-import click
-
 from warner import io as files
 from warner._core.checks import show
-from warner._core.errors import (
-    ArgumentError,
-    EmptyError,
-    FileError,
-    MismatchError,
-    WarnerError,
-)
+from warner._core.errors import ArgumentError, EmptyError, FileError, MismatchError, WarnerError
 from warner._core.progress import stage
-from warner._core.text import canonical, in_one_line, visible
-from warner.app.terminal import plural, say
+from warner._core.text import canonical, in_one_line
+from warner.app.terminal import note, plural, say, warning
 from warner.app.what_files_hold import (
     NO_CHANCE,
     add_tallies,
@@ -184,7 +176,7 @@ def files_of(path: str) -> list[DataFile]:
         many = plural(len(left_out), "file was", "files were")
         whose = "the ending of its name" if len(left_out) == 1 else "the endings of their names"
         first = in_one_line(redacted_address(left_out[0]))
-        click.echo(f"{name}: {many} left out because of {whose}. The first is {first}.", err=True)
+        note(f"{name}: {many} left out because of {whose}. The first is {first}.")
     return members
 
 
@@ -298,11 +290,10 @@ def _counted(
     except WarnerError as error:
         if not (existed and file.is_gone):
             # Such a name may have line ends, and a message is one line.
+            shown = in_one_line(file.path)
             error.args = tuple(
-                argument.replace(file.path, in_one_line(file.path))
-                if isinstance(argument, str)
-                else argument
-                for argument in error.args
+                each.replace(file.path, shown) if isinstance(each, str) else each
+                for each in error.args
             )
             raise
     except Exception:
@@ -317,15 +308,7 @@ def _count(file: DataFile, request: CountRequest) -> CountedFile:
     """The tallies of a file."""
     with as_file(file.path) as path:
         if request.plan is not None and foreign_files.is_foreign(path):
-            return count_foreign(
-                file,
-                path,
-                request.plan,
-                request.columns,
-                request.by,
-                request.ways,
-                request.keep_reports,
-            )
+            return _count_foreign(file, path, request.plan, request)
         return _count_own(path, request)
 
 
@@ -439,23 +422,16 @@ def column_names(stated: Sequence[str]) -> dict[str, Any]:
     return columns
 
 
-def count_foreign(
-    source: DataFile,
-    path: str,
-    plan: Study,
-    columns: Mapping[str, Any],
-    by: Sequence[str] | None,
-    ways: int | None,
-    keep_reports: bool | None,
-) -> CountedFile:
+def _count_foreign(source: DataFile, path: str, plan: Study, request: CountRequest) -> CountedFile:
     """The tallies of a file that another program wrote."""
     if plan.groups:
         rule = "does not say which group of the study each row belongs to"
         remedy = "Count each group with a study file of its own"
         raise ArgumentError(source.name, rule, None, remedy)
-    grouped = {name: declared(plan.public, name, "--by", plan.domains) for name in by or ()}
+    columns, ways = request.columns, request.ways
+    by = {n: declared(plan.public, n, "--by", plan.domains) for n in request.by or ()}
     opened = foreign_files.open_foreign(path)
-    of_rounds = plan.rounds_in({*opened.names, *source.values}, grouped)
+    of_rounds = plan.rounds_in({*opened.names, *source.values}, by)
     layout, names = plan.layout, list(plan.mechanisms)
     starts = {name: text_start(layout, i) for i, name in enumerate(names, 1)}
     counted: dict[str, Tally] = {}
@@ -466,9 +442,9 @@ def count_foreign(
                 opened,
                 plan.mechanisms,
                 columns,
-                grouped | of_rounds,
+                by | of_rounds,
                 ways,
-                bool(keep_reports),
+                bool(request.keep_reports),
                 source.values,
                 starts,
             )
@@ -482,11 +458,10 @@ def count_foreign(
     texts = columns_of_texts(opened, plan.mechanisms, columns)
     for name, column in texts.items():
         if name in opened.names and name != column:
-            click.echo(
-                f"WARNING: {source.name} has a column {name!r} beside the reports on {name!r}. If "
+            warning(
+                f"{source.name} has a column {name!r} beside the reports on {name!r}. If "
                 "this column holds the true answers, they are not protected. Do not ask this "
-                "question in the other program.",
-                err=True,
+                "question in the other program."
             )
     others = {name: m for name, m in plan.mechanisms.items() if name not in texts}
     stated = opened.stated(others, foreign_files.named_columns(opened, others, columns, ways))
@@ -500,7 +475,7 @@ def _say(sums: Sequence[GroupTotals]) -> None:
     for one in sums:
         if one.empty:
             many = plural(len(one.empty), "file has no rows", "files have no rows")
-            click.echo(f"{one.path}: {many}. The first is {one.empty[0]}.", err=True)
+            note(f"{one.path}: {many}. The first is {one.empty[0]}.")
         marked = any(t.simulated for tallies in one.totals.values() for t in tallies.values())
         if one.foreign:
             foreign.setdefault(("" if one.named else one.codes, marked), []).append(one)
@@ -526,7 +501,7 @@ def _warn_of_rounds(sums: Sequence[GroupTotals], plan: Study | None) -> None:
         f"{OF_TWO_ROUNDS} Then count each round by itself, with --round or with the study file of "
         "that round. A table can say its round in a column named round."
     )
-    click.echo(visible(f"WARNING: {text}"), err=True)
+    warning(text)
 
 
 def _few(paths: Sequence[str]) -> str:
@@ -582,7 +557,7 @@ def _say_foreign(sums: Sequence[GroupTotals], codes: str, marked: bool) -> None:
         f"{counted_as}{beside}"
     )
     if codes:  # also with --quiet: reports of another epsilon would be counted without a word
-        click.echo(visible(f"WARNING: {text}"), err=True)
+        warning(text)
     else:
         say(text)
 

@@ -121,11 +121,7 @@ def _about_one_report(mechanism: Mechanism) -> str:
 
 
 def _randomize(
-    study: Study,
-    answers: io.BytesIO,
-    path: Path,
-    rng: np.random.Generator | None,
-    simulation: bool,
+    study: Study, answers: io.BytesIO, path: Path, rng: np.random.Generator | None, simulation: bool
 ) -> dict[str, np.ndarray]:
     """Write the reports of all people, and count the true answers of each attribute (K,)."""
     counts = {name: np.zeros(domain.size) for name, domain in study.domains.items()}

@@ -31,6 +31,7 @@ from warner.studies.study import Study
 _OPEN = ("mechanism", "epsilon")
 _PROTECTS_SOME = ("UtilityOptimizedRR", "UtilityOptimizedSubset", "UtilityOptimizedRappor")
 LEAST_TO_ASK_ONE = 3  # questions, from which on asking one of them is proposed
+_NO_PLACE = "cannot be completed, because there is no clear place for the missing lines"
 _DIGITS = 1000  # parts of a nat to which a part of a budget is rounded down
 
 
@@ -196,9 +197,8 @@ class Draft:
                 "is used up by the questions that state an epsilon, so nothing is left for the "
                 "other questions"
             )
-            raise ArgumentError(
-                "budget", rule, repr(budget), "Raise the budget, or lower an epsilon"
-            )
+            remedy = "Raise the budget, or lower an epsilon"
+            raise ArgumentError("budget", rule, repr(budget), remedy)
         if len(free) == 1:
             return {free[0]: _rounded_down(left)}
         curves = {}
@@ -305,13 +305,8 @@ class Draft:
     def completed(self, planned: Mapping[str, Planned], comments: Mapping[str, list[str]]) -> str:
         """The text of the study with the proposed lines, all else as it was."""
         if self.text.lstrip().startswith("{"):
-            remedy = "Write the study as TOML"
-            raise StudyError(
-                "study",
-                "is written as JSON, and only a study in TOML can be completed",
-                None,
-                remedy,
-            )
+            rule = "is written as JSON, and only a study in TOML can be completed"
+            raise StudyError("study", rule, None, "Write the study as TOML")
         text, data = self.text, json.loads(json.dumps(dict(self.data), default=str))
         for attribute, proposed in planned.items():
             data["attributes"][attribute] |= proposed.added
@@ -321,12 +316,7 @@ class Draft:
             data["ask"]["epsilon"] = self.total(planned)
             text = _with_lines(text, ("ask",), {"epsilon": data["ask"]["epsilon"]}, [])
         if json.loads(json.dumps(tomllib.loads(text), default=str)) != data:
-            raise StudyError(
-                "study",
-                "cannot be completed, because there is no clear place for the missing lines",
-                None,
-                _TABLES,
-            )
+            raise StudyError("study", _NO_PLACE, None, _TABLES)
         return text
 
 
@@ -503,12 +493,7 @@ def _with_lines(
         new = newline.join([*old[:line_number], *lines, *old[line_number:]]) + newline
         if _adds(text, new, table_path, added):
             return new
-    raise StudyError(
-        where,
-        "cannot be completed, because there is no clear place for the missing lines",
-        None,
-        _TABLES,
-    )
+    raise StudyError(where, _NO_PLACE, None, _TABLES)
 
 
 def _adds(text: str, new: str, table_path: tuple[str, ...], added: Mapping[str, Any]) -> bool:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from warner._core.errors import ArgumentError
-from warner.app.terminal import say
+from warner.app.commands.options import options
+from warner.app.terminal import note, say, warning
 from warner.app.what_files_hold import as_file, is_tally_file, read_or_count, tallies_together
 from warner.io.formats import is_report_file
 from warner.reports.tally import Tally
@@ -97,22 +98,12 @@ COUNTS_BY_GROUP = "To give counts by group, use a table such as counts.csv in pl
 
 def paper_options(of_groups: bool = False) -> Callable[..., Any]:
     """The options --design and --counts, also of designs of several groups of people."""
-
-    def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
-        more, once = "", ""
-        if of_groups:
-            more, once = (
-                f" {_OF_GROUPS}",
-                " If the design has two groups of people, give it once for each group.",
-            )
-        counts = click.option(
-            "--counts",
-            metavar="WORD=PEOPLE,...",
-            multiple=True,
-            help="How many people said or ticked each answer on the card, such as "
-            f"same=680,different=320 or yes=40,no=60.{once}",
-        )
-        design = click.option(
+    more, once = "", ""
+    if of_groups:
+        more = f" {_OF_GROUPS}"
+        once = " If the design has two groups of people, give it once for each group."
+    return options(
+        click.option(
             "--design",
             "on_paper",
             metavar="NAME:CHANCES",
@@ -120,16 +111,20 @@ def paper_options(of_groups: bool = False) -> Callable[..., Any]:
             "also --counts, or a table of what people said as TALLY. With NAME=DESIGN you name the "
             "question. A table with a row for each person needs no --design if --study states it. "
             f"Designs: {_OF_ONE}{more} The Python module warner.designs explains them.",
-        )
-        missing = drop_missing_option(
+        ),
+        click.option(
+            "--counts",
+            metavar="WORD=PEOPLE,...",
+            multiple=True,
+            help="How many people said or ticked each answer on the card, such as "
+            f"same=680,different=320 or yes=40,no=60.{once}",
+        ),
+        drop_missing_option(
             "If a table of answers on paper has a row for each person: leave out people without "
             "an answer, or with an empty cell, or NA, in a column of --by. The command says how "
             "many they are."
-        )
-        with_all: Callable[..., Any] = design(counts(missing(command)))
-        return with_all
-
-    return with_options
+        ),
+    )
 
 
 @dataclass
@@ -287,12 +282,7 @@ class OnPaper:
         return ArgumentError("--drop-missing", rule, None, "Leave out --drop-missing")
 
     def _count(
-        self,
-        path: str,
-        where: str,
-        design: PaperDesign,
-        name: str | None,
-        by: Sequence[str] | None,
+        self, path: str, where: str, design: PaperDesign, name: str | None, by: Sequence[str] | None
     ) -> tuple[str | None, Tally]:
         """The question of a table and its tally; ``where`` begins what is said about them."""
         from warner.io.counts_by_hand import as_one_card, doubtful_groups, read_said
@@ -311,11 +301,10 @@ class OnPaper:
             say(f"{where}: {said.codes}.")
         if said.repeated is not None:  # also with --quiet
             first, last, again = said.repeated
-            click.echo(
-                f"WARNING: {where}: the lines from {again:,} on repeat lines {first:,} to "
+            warning(
+                f"{where}: the lines from {again:,} on repeat lines {first:,} to "
                 f"{last:,}. If these are the same people, delete one copy. Otherwise intervals "
-                "would be too short.",
-                err=True,
+                "would be too short."
             )
         self.origin.has_rows |= said.has_rows
         of_page = self.origin.left_out.setdefault(said.question or name or design.text, [])
@@ -348,13 +337,12 @@ class OnPaper:
         design = groups_from_text(self.design)
         assert isinstance(design, LatentClasses)
         shares = design.estimate(counts)
-        click.echo(
+        note(
             f"{path}: Both groups are counted together: people with {column} {entries[0]} had the "
             f"card {one_card}, people with {column} {entries[1]} the opposite card. If it was the "
             "other way round, the estimate exchanges yes and no. Then write --group "
             f"{column}={entries[1]},{entries[0]}. {shares.about_test} "
-            f"The test counts each person once. {design.note}",
-            err=True,
+            f"The test counts each person once. {design.note}"
         )
 
     @property
@@ -385,11 +373,8 @@ class OnPaper:
         require_card(self.study, self.name, self.design)
         if self.counts:
             if len(self.counts) != len(words):
-                rule, got = (
-                    f"must be given once for each of the {len(words)} groups",
-                    f"{len(self.counts)} --counts",
-                )
-                raise ArgumentError("--counts", rule, got)
+                rule = f"must be given once for each of the {len(words)} groups"
+                raise ArgumentError("--counts", rule, f"{len(self.counts)} --counts")
             return [counts_by_word(text, of) for text, of in zip(self.counts, words, strict=True)]
         from warner.io.counts_by_hand import read_said_in_groups
 
@@ -440,8 +425,7 @@ def counts_by_word(text: str, words: Sequence[str]) -> dict[str, int]:
                 remedy = "Write how many people said the word, not their share"
             raise ArgumentError("--counts", rule, repr(each), remedy)
         if word in counts:
-            raise ArgumentError(
-                "--counts", "has a word twice", repr(word), "Add up its two numbers"
-            )
+            remedy = "Add up its two numbers"
+            raise ArgumentError("--counts", "has a word twice", repr(word), remedy)
         counts[word] = int(number)
     return counts

@@ -15,7 +15,7 @@ from warner._core.atomic_files import read_whole
 from warner._core.checks import choice, unknown
 from warner._core.errors import ArgumentError, FileError, MethodWarning, message
 from warner._core.table import as_text
-from warner.app.terminal import say
+from warner.app.terminal import note, say
 from warner.app.what_files_hold import attributes_of, chosen_tallies, one_or_all
 from warner.domains import Domain
 from warner.estimators import Estimator
@@ -77,13 +77,9 @@ def asked_groups(
     groups: Mapping[str, TalliesOfGroups], only: tuple[str, ...]
 ) -> Iterator[tuple[str, TalliesOfGroups, list[str] | None]]:
     """What to estimate or to compare of groups of people, as :func:`asked_tallies` says it."""
-    firsts = {
-        name: parts
-        if isinstance(parts, Tally)
-        else next(iter(parts.values() if isinstance(parts, Mapping) else parts))
-        for name, parts in groups.items()
+    questions = {
+        name: dict(_each_question(name, each_tally(parts)[0])) for name, parts in groups.items()
     }
-    questions = {name: dict(_each_question(name, first)) for name, first in firsts.items()}
     names = dict.fromkeys([*groups, *(each for inner in questions.values() for each in inner)])
     for name in only:
         choice("--only", name, tuple(names))
@@ -126,9 +122,7 @@ def that_were_asked(requests: Iterable[_Request[_P]]) -> tuple[list[_Request[_P]
     if len(nobody) == len(listed):
         return listed, []  # the estimate says why there is none
     if nobody:
-        click.echo(
-            f"Questions left out, because nobody was asked them: {', '.join(nobody)}", err=True
-        )
+        note(f"Questions left out, because nobody was asked them: {', '.join(nobody)}")
     return [request for request in listed if request[0] not in nobody], nobody
 
 
@@ -136,15 +130,19 @@ def were_asked(parts: Sequence[Tally] | TalliesOfGroups, attributes: list[str] |
     """Whether somebody was asked these questions, of several each two together."""
     from warner.mechanisms import OneOf
 
-    if isinstance(parts, Tally):
-        parts = [parts.total()]
-    tallies = parts.values() if isinstance(parts, Mapping) else parts
     return any(
         not isinstance(mechanism := from_header(tally.header), OneOf)
         or attributes is None
         or mechanism.were_asked(tally.total(), attributes)
-        for tally in tallies
+        for tally in each_tally(parts)
     )
+
+
+def each_tally(parts: Sequence[Tally] | TalliesOfGroups) -> list[Tally]:
+    """The tallies of files, of groups, or of one file with all groups."""
+    if isinstance(parts, Tally):
+        return [parts]
+    return list(parts.values() if isinstance(parts, Mapping) else parts)
 
 
 WAYS = {False: "by phone or computer", True: "on paper"}
@@ -235,12 +233,11 @@ def backgrounds(
         if not equals or len(places) != 1 or tag in hidden.get(places[0], {}):
             tags = ", ".join(f"{a}.{t}" for a, d in domains.items() for t in d.tags)
             if not tags:
-                rule, remedy = (
+                rule = (
                     'can be used only if people could give a tag such as "@home", and no question '
-                    "here has tags",
-                    "Leave out --background",
+                    "here has tags"
                 )
-                raise ArgumentError("--background", rule, repr(option), remedy)
+                raise ArgumentError("--background", rule, repr(option), "Leave out --background")
             rule = f"must be TAG=FILE, with each tag at most once. The tags are {tags}"
             raise ArgumentError("--background", rule, repr(option))
         shares = _shares(path, domains[places[0]].untagged)

@@ -17,11 +17,9 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
 
-import click
-
 from warner._core.atomic_files import Written, recorded, remove_unfinished
 from warner._core.errors import ArgumentError
-from warner._core.text import visible
+from warner.app.terminal import note
 
 _CTRL_C = 130  # exit status: 128 and the number of the signal
 
@@ -64,7 +62,7 @@ def stopped_cleanly() -> Iterator[Signals]:
                 remove_unfinished()
                 knows = isinstance(stop, Interrupted)
                 text = str(stop) if knows else _what_stands(written)
-                click.echo(visible(f"Interrupted: {text}."), err=True)
+                note(f"Interrupted: {text}.")
                 raise SystemExit(_CTRL_C) from None
 
 
@@ -145,7 +143,7 @@ def load_all(names: Iterable[str]) -> None:
                 f"the extension {point.name!r} of an installed package cannot be loaded, and the "
                 f"command goes on without it: {_reason(problem)}"
             )
-            click.echo(f"Warning: {text}", err=True)
+            note(f"Warning: {text}")
     for name in names:
         load(name)
 
@@ -192,11 +190,11 @@ def _reason(problem: Exception) -> str:
     while at is not None:
         lines.append((at.tb_frame.f_code.co_filename, at.tb_lineno))
         at = at.tb_next
-    outside = [f"{Path(file).name}, line {line}" for file, line in lines if _is_outside(file)]
-    return f"{text} ({outside[-1]})" if outside else text
-
-
-def _is_outside(file: str) -> bool:
-    """Whether a line of code belongs neither to this package nor to the import system."""
+    # Neither of this package nor of the import system.
     here = str(Path(__file__).parents[1])
-    return file.endswith(".py") and not file.startswith(here) and "importlib" not in file
+    outside = [
+        f"{Path(file).name}, line {line}"
+        for file, line in lines
+        if file.endswith(".py") and not file.startswith(here) and "importlib" not in file
+    ]
+    return f"{text} ({outside[-1]})" if outside else text

@@ -76,11 +76,8 @@ def about_liars(weights: Mapping[str, float | None], is_drawn: bool = False) -> 
     >>> about_liars({"age": 5.25, "smokes": 2.164, "sex": None})
     ['One made-up report can add up to 5.3 people to the count of an answer to age, 2.2 to smokes.']
     """
-    moved = sorted(
-        ((w, name) for name, w in weights.items() if w is not None),
-        key=lambda pair: pair[0],
-        reverse=True,
-    )
+    people_of = [(w, name) for name, w in weights.items() if w is not None]
+    moved = sorted(people_of, key=lambda pair: pair[0], reverse=True)
     if not moved:
         return []
     (first, name), *others = moved[:_MOST_LIARS]
@@ -114,11 +111,6 @@ def influence_of_blocks(
             None if changed is None else changed * among,
         )
     return influences
-
-
-def show_table(attribute: str, table: Table) -> None:
-    """Print a comparison of one attribute, from the least error to the largest."""
-    show(replace(table, title=f"{attribute}: {table.title}"), "")
 
 
 def show_meaning(meaning: Mapping[str, Any]) -> None:
@@ -185,10 +177,7 @@ def shown_once(plans: Mapping[str, Hashable]) -> Iterator[tuple[str, str]]:
 
 
 def show_plan(
-    attribute: str,
-    ranking: Plan,
-    chosen: Mechanism,
-    on_paper: PlannedDesign | None = None,
+    attribute: str, ranking: Plan, chosen: Mechanism, on_paper: PlannedDesign | None = None
 ) -> None:
     """Print a ranking of mechanisms, with the mechanism of the study or the design marked."""
     if on_paper is not None and on_paper.has_width:  # which says what to expect of the estimate
@@ -501,7 +490,9 @@ def show_audits(
             of_draws.append(about_draw(mechanism, attribute))
             added = {name: influence for name, (influence, _) in influences.items()}
             if isinstance(mechanism.domain, Items):
-                weights[attribute] = _weight_of_items(mechanism, added)
+                # The most to an item that the liar chooses; of pairs none is known.
+                pairs = any(len(block) > 1 for block in mechanism.blocks)
+                weights[attribute] = None if pairs else max(w or 0.0 for w in added.values())
             else:
                 of_draws += about_liars(added, isinstance(mechanism, OneOf))
     notes = [*of_draws, *about_liars(weights)]
@@ -618,18 +609,8 @@ def _audited(name: str, result: Audit, samples: int | None = None) -> dict[str, 
     }
 
 
-def _weight_of_items(
-    mechanism: OneOf | HiddenQuestion, added: Mapping[str, float | None]
-) -> float | None:
-    """The most people that a report adds to an item that the liar chooses; None for pairs."""
-    if any(len(block) > 1 for block in mechanism.blocks):
-        return None
-    return max(influence or 0.0 for influence in added.values())
-
-
 def _rows_of_blocks(
-    mechanism: OneOf | HiddenQuestion,
-    influences: Mapping[str, tuple[float | None, float | None]],
+    mechanism: OneOf | HiddenQuestion, influences: Mapping[str, tuple[float | None, float | None]]
 ) -> list[dict[str, str]]:
     """A row for each of the first blocks of questions, and for others that are unlike these."""
     rows: list[dict[str, str]] = []
@@ -795,14 +776,8 @@ def _show_groups(planned: PlannedAttribute, sizes: Sequence[int]) -> None:
     for size in sorted(set(sizes)):
         width = proposal.widths(max(1, size // planned.among))
         difference = None if width.share is None else 2**0.5 * width.share
-        rows.append(
-            {
-                "people": size,
-                "share_width": width.share,
-                "mean_width": width.mean,
-                "difference": difference,
-            }
-        )
+        widths = {"share_width": width.share, "mean_width": width.mean}
+        rows.append({"people": size, **widths, "difference": difference})
     columns = [
         Column("people", "people in a group", "people"),
         *proposal.columns_of_widths,
@@ -930,11 +905,6 @@ def comments(planned: PlannedAttribute) -> list[str]:
     """The comment above the lines that complete a table of a study file."""
     proposal = planned.proposal
     people = plural(proposal.n * planned.among, "person", "people")
-    said = [f"Proposed by the command warner plan, for {people}."]
-    if planned.among > 1:
-        said = [
-            f"Proposed by the command warner plan, for {people}, of whom one in "
-            f"{planned.among} is asked."
-        ]
-    said += sentences(planned)
+    few = f", of whom one in {planned.among} is asked" if planned.among > 1 else ""
+    said = [f"Proposed by the command warner plan, for {people}{few}.", *sentences(planned)]
     return [line for sentence in said for line in wrap(sentence, _COMMENT)]

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from warner.designs import PaperDesign
     from warner.results.differences import Differences
     from warner.results.redistribution import Redistributed
-    from warner.results.weights import WeightedEstimate
 
 
 _NOBODY = {"value": "nobody was asked", "figure": "", "limits": "", "mark": "", "reports": 0}
@@ -246,11 +245,6 @@ def show_group_estimates(
     title = f"{name}: {len(result)} groups, {counted_in_words(result)}{pooled}"
     table = replace(table, title=title, notes=[note, *notes])
     show(table if top is None else of_largest(result, table, top))
-
-
-def show_weighted(result: WeightedEstimate, level: float, target: str) -> None:
-    """Print the table of a weighted population."""
-    show(result.table(level, target))
 
 
 def show_differences(name: str, result: Differences) -> None:

@@ -42,10 +42,20 @@ def be_quiet(quiet: bool) -> None:
     _quiet.set(quiet)
 
 
+def note(text: str) -> None:
+    """Say on standard error, also where the command is to be quiet."""
+    click.echo(visible(text), err=True)
+
+
+def warning(text: str) -> None:
+    """Say on standard error what may be wrong."""
+    note(f"WARNING: {text}")
+
+
 def say(text: str) -> None:
     """Say on standard error what was done, unless the command is to be quiet."""
     if not _quiet.get():
-        click.echo(visible(text), err=True)
+        note(text)
 
 
 class _Events(io.TextIOBase):
@@ -91,7 +101,7 @@ def show(*blocks: Table | str, err: bool = False) -> None:
                 click.echo(fill(line, width, break_on_hyphens=False), err=err)
             continue
         if _wide.get():
-            block = _with_errors(block)
+            block = with_errors(block)
         of_table = None if width == _PIPE else width
         to_see_all = "To see all columns, add --wide." if _wide.get() is not None else ""
         lines = block.text(of_table, None, _explain.get(), width, to_see_all).split("\n")
@@ -100,11 +110,14 @@ def show(*blocks: Table | str, err: bool = False) -> None:
             click.secho(line, bold=i < titles, err=err)
 
 
-def _with_errors(table: Table) -> Table:
-    """The table with the standard errors of its shares, which others leave to files."""
-    from warner.results.intervals import STANDARD_ERROR
+def with_errors(table: Table, effect: str = "") -> Table:
+    """The table with its standard errors, and design effects in the unit ``effect``, if given."""
+    from warner.results.intervals import DESIGN_EFFECT, STANDARD_ERROR
 
-    columns = [replace(c, unit="share") if c == STANDARD_ERROR else c for c in table.columns]
+    units = [(STANDARD_ERROR, "share"), *([(DESIGN_EFFECT, effect)] if effect else [])]
+    columns = list(table.columns)
+    for shown, unit in units:
+        columns = [replace(shown, unit=unit) if c == shown else c for c in columns]
     return replace(table, columns=columns)
 
 

@@ -22,7 +22,7 @@ from warner._core.checks import show
 from warner._core.errors import ArgumentError, FileError, MismatchError, StudyError
 from warner._core.progress import steps
 from warner._core.text import RANDOMISE_FIRST, file_name_key, in_one_line
-from warner.app.terminal import plural, say
+from warner.app.terminal import note, plural, say, warning
 from warner.domains import Domain
 from warner.io import data_sets, formats
 from warner.io.report_file import ReportFile
@@ -147,7 +147,7 @@ def paths_of_groups(path: str, groups: Iterable[str | None]) -> dict[str | None,
 
 def warn_of_simulation(path: str) -> None:
     """Say that a file holds reports, or counts of reports, that were made with a seed."""
-    click.echo(f"{path}: these reports are simulated; they were made with a seed", err=True)
+    note(f"{path}: these reports are simulated; they were made with a seed")
 
 
 def warn_of_design(tallies: Iterable[Tally]) -> None:
@@ -155,17 +155,16 @@ def warn_of_design(tallies: Iterable[Tally]) -> None:
     drawn = next((tally.survey_design for tally in tallies if tally.survey_design), None)
     if drawn is not None:
         roles = " ".join(f"--{role} {shlex.quote(name)}" for role, name in drawn.roles.items())
-        click.echo(
-            f"WARNING: The study says how people were drawn: {drawn.text}. These estimates do not "
-            f"use that. To use it, add {roles}, or --study STUDY.",
-            err=True,
+        warning(
+            f"The study says how people were drawn: {drawn.text}. These estimates do not "
+            f"use that. To use it, add {roles}, or --study STUDY."
         )
 
 
 def warn_of_title(path: str, other_title: str) -> None:
     """Say that files hold reports for a study of another title, as ``other_title`` says it."""
     rest = "Both studies have the same questions, so the reports were counted."
-    click.echo(f"WARNING: {path}: these are {other_title}. {rest}", err=True)
+    warning(f"{path}: these are {other_title}. {rest}")
 
 
 def tallies_together(
@@ -311,9 +310,8 @@ def refuse_equal(parts: Mapping[str, dict[str, Tally]], allow_equal: bool) -> No
         paths = [path for path, tallies in parts.items() if attribute in tallies]
         for twins in twins_among([parts[path][attribute] for path in paths]):
             if twins.groups and twins.chance * pairs < NO_CHANCE:
-                raise _added_twice(
-                    paths[twins.first], paths[twins.second], f"equal counts in {twins.groups}"
-                )
+                where = paths[twins.first], paths[twins.second]
+                raise _added_twice(*where, f"equal counts in {twins.groups}")
 
 
 def _added_twice(first: str, second: str, what: str) -> ArgumentError:
@@ -348,9 +346,8 @@ def refuse_overwriting(output: str | None, *inputs: str) -> None:
         except (OSError, ValueError):
             continue  # no such file, or a standard input that is no file of the system
         if os.path.samestat(target, status):
-            raise ArgumentError(
-                "output", "must not be one of the inputs", str(output), "Choose another name"
-            )
+            rule = "must not be one of the inputs"
+            raise ArgumentError("output", rule, str(output), "Choose another name")
 
 
 def refuse_shared_outputs(*outputs: tuple[str, str | None]) -> None:
@@ -362,9 +359,8 @@ def refuse_shared_outputs(*outputs: tuple[str, str | None]) -> None:
         real_path = Path(path).resolve()
         if real_path in seen:
             names = " and ".join(dict.fromkeys([seen[real_path], option]))
-            raise ArgumentError(
-                names, "must not be written to the same file", path, "Choose another name"
-            )
+            rule = "must not be written to the same file"
+            raise ArgumentError(names, rule, path, "Choose another name")
         seen[real_path] = option
 
 
@@ -426,8 +422,9 @@ def _study_of(file: ReportFile, study: Study) -> Study:
     """The study that the people of a report file answer."""
     if study.groups and file.group is None:
         # Reports that devices sent one by one: their headers say whose they can be.
-        fits = [fitting for fitting in study.groups.values() if _headers(fitting) == file.headers]
-        return fits[0] if fits else next(iter(study.groups.values()))
+        studies = list(study.groups.values())
+        headers = [{n: m.header for n, m in of.mechanisms.items()} for of in studies]
+        return studies[headers.index(file.headers)] if file.headers in headers else studies[0]
     group_study = study.by_group.get(file.group)
     if group_study is None:
         groups = f"has the groups {', '.join(study.groups)}" if study.groups else "has no groups"
@@ -435,10 +432,6 @@ def _study_of(file: ReportFile, study: Study) -> Study:
         remedy = "Name the study with which these reports were made"
         raise MismatchError(file.path, rule, None, remedy)
     return group_study
-
-
-def _headers(study: Study) -> dict[str, object]:
-    return {name: m.header for name, m in study.mechanisms.items()}
 
 
 class Audited(NamedTuple):

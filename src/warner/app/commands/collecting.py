@@ -21,22 +21,17 @@ from warner.app.commands.options import (
     allow_implausible,
     are_simulated,
     generator,
+    names_in,
     per_person,
     several_reports,
     smallest_group,
     tally_output,
 )
-from warner.app.counting import (
-    CountRequest,
-    column_names,
-    count_all,
-    files_of,
-    has_each_twice,
-)
+from warner.app.counting import CountRequest, column_names, count_all, files_of, has_each_twice
 from warner.app.expected_groups import require_groups, require_reports
 from warner.app.ledger import Ledger
 from warner.app.new_study.text import listed
-from warner.app.terminal import plural, say
+from warner.app.terminal import note, plural, say, warning
 from warner.app.what_files_hold import (
     add_tallies,
     paths_of_groups,
@@ -180,9 +175,8 @@ def randomize(
     apart = len(studies) > 1
     paths = paths_of_groups(output, studies)
     if apart and output == "-":
-        rule = (
-            f"has groups ({', '.join(plan.groups)}), and each group needs a report file of its own"
-        )
+        groups = ", ".join(plan.groups)
+        rule = f"has groups ({groups}), and each group needs a report file of its own"
         first = next(iter(plan.groups))
         remedy = (
             f"Write for example -o reports.csv, which makes reports.{first}.csv and so on, or "
@@ -198,12 +192,11 @@ def randomize(
     mechanisms = {n: m for one in studies.values() for n, m in one.mechanisms.items()}
     by_card = [name for name, m in mechanisms.items() if isinstance(m, PaperDesign)]
     if by_card and seed is None:
-        click.echo(
-            f"WARNING: {', '.join(by_card)}: people randomise their answers themselves, with a "
+        warning(
+            f"{', '.join(by_card)}: people randomise their answers themselves, with a "
             "card on paper. If VALUES holds what they said or ticked, it is now randomised a "
             "second time, and estimates will be wrong. To count such answers, run: warner tally "
-            f"{values} --study {study}",
-            err=True,
+            f"{values} --study {study}"
         )
     rng = generator(seed)
     source = Source(rng)
@@ -240,11 +233,10 @@ def randomize(
                 tell(sum(done.values()))
         copies.refuse()
         for column, answers in copies.near_copies():
-            click.echo(
-                f"WARNING: public.{column} nearly repeats the answers in the column {answers!r}. "
+            warning(
+                f"public.{column} nearly repeats the answers in the column {answers!r}. "
                 "Whoever has the reports can tell most of these answers from it, however small "
-                f"epsilon is. Take public.{column} out of the study.",
-                err=True,
+                f"epsilon is. Take public.{column} out of the study."
             )
         if memory is not None:
             if not again:
@@ -255,7 +247,7 @@ def randomize(
             memory.enter(studies, again)
     for name, group_study in studies.items():
         if name not in done:
-            click.echo(f"{name}: 0 people, so {paths[name]} was not written", err=True)
+            note(f"{name}: 0 people, so {paths[name]} was not written")
             continue
         many = group_study.rows_per_person
         who = plural(done[name], *(("row", "rows") if many > 1 else _PEOPLE))
@@ -270,11 +262,10 @@ def randomize(
     if dropped:
         left, out = sum(done.values()), sum(dropped)
         whole = plural(left + out, *(("row", "rows") if plan.rows_per_person > 1 else _PEOPLE))
-        click.echo(
+        note(
             f"{out:,} of {whole} left out with all their answers, because an answer is missing "
             '(missing = "drop" in the study). The collector can see how many people sent no '
-            'report, and who. To protect this too, write missing = "answer" into the study.',
-            err=True,
+            'report, and who. To protect this too, write missing = "answer" into the study.'
         )
     if memory is not None and memory.is_entered:
         said = (
@@ -302,10 +293,9 @@ def randomize(
         names = ", ".join(plan.public)
         say(f"Written beside the reports without protection: {names}")
     if seed is not None:
-        click.echo(
+        note(
             "Simulation only: anyone who knows the seed can undo the randomising. The reports are "
-            "marked as simulated.",
-            err=True,
+            "marked as simulated."
         )
 
 
@@ -556,14 +546,14 @@ def tally(
         one = next(iter(total.values()))
         is_paper = isinstance(from_header(one.header), PaperDesign)
         if is_paper and (text := groups_without_count(one)):
-            click.echo(f"WARNING: {text}", err=True)
+            warning(text)
         if one.names:
             _warn_of_groups([total], smallest_group)
         return
     if not reports:
         rule, remedy = "is missing", "Name files of reports, or a file of counts with --counts"
         raise ArgumentError("REPORTS", rule, None, remedy)
-    names = None if by is None else [name.strip() for name in by.split(",")]
+    names = None if by is None else names_in(by)
     if plan is not None and plan.design is not None:
         names = list(dict.fromkeys([*(names or ()), *plan.design.columns]))
     refuse_shared_outputs(("--output", output), ("--checkpoint", checkpoint))
@@ -639,7 +629,7 @@ def _test(tallies: Mapping[str, Tally], allow_implausible: bool) -> None:
         if not allow_implausible:
             plausible.require(name)
         if plausible.note is not None:
-            click.echo(f"WARNING: {name}: {plausible.note}", err=True)
+            warning(f"{name}: {plausible.note}")
 
 
 def _warn_of_groups(totals: Iterable[Mapping[str, Tally]], smallest: int) -> None:
@@ -649,7 +639,7 @@ def _warn_of_groups(totals: Iterable[Mapping[str, Tally]], smallest: int) -> Non
         say(text)
     keys = dict.fromkeys(key for tally in of_people for key in tally)
     if of_people and (text := about_alike_groups(of_people[0].columns, list(keys))):
-        click.echo(f"WARNING: {text}", err=True)
+        warning(text)
 
 
 @click.command()
@@ -801,20 +791,14 @@ def sql(
         raise click.UsageError("Give either --table or --dbt.")
     target = sql_statements.DbtMacro(macro) if macro is not None else table or ""
     plan = _whole(study, Study.load(study))
-    names = [] if by is None else [name.strip() for name in by.split(",")]
+    names = names_in(by)
     for name in names:
         declared(plan.public, name, "--by", plan.domains)
         if names.count(name) > 1:
             raise ArgumentError("--by", "must name each column only once", f"{show(name)} twice")
     named = column_names(columns)
     text = files.count_statement(
-        plan.mechanisms,
-        target,
-        dialect,
-        named,
-        names,
-        study=plan.digest,
-        simulated=simulated,
+        plan.mechanisms, target, dialect, named, names, study=plan.digest, simulated=simulated
     )
     # A model of dbt is a query without a semicolon.
     write_text(f"{text}\n" if macro else f"{text};\n", output)
@@ -834,17 +818,14 @@ def tallies_of_counts(
 ) -> dict[str, dict[str, Tally]]:
     """The tallies that the results of counting statements hold, and lines that say so."""
     if others:
-        rule = f"cannot be used with {', '.join(others)}"
-        raise ArgumentError(
-            "--counts",
-            rule,
-            None,
-            f'Leave {", ".join(others)} out. To choose groups and columns, run "warner sql" '
-            "again with --by or --column",
+        listed_others = ", ".join(others)
+        remedy = (
+            f'Leave {listed_others} out. To choose groups and columns, run "warner sql" again with '
+            "--by or --column"
         )
+        raise ArgumentError("--counts", f"cannot be used with {listed_others}", None, remedy)
     if plan is None:
-        rule = "needs --study, which says what the reports are"
-        raise ArgumentError("--counts", rule)
+        raise ArgumentError("--counts", "needs --study, which says what the reports are")
     refuse_repeated(paths)
     whole = _whole("--study", plan)
     totals: dict[str, dict[str, Tally]] = {}
@@ -855,7 +836,7 @@ def tallies_of_counts(
         except EmptyError:
             if len(paths) == 1:
                 raise
-            click.echo(f"{path}: the table had no rows, so it adds nothing.", err=True)
+            note(f"{path}: the table had no rows, so it adds nothing.")
             continue
         most = whole.rows_per_person
         totals[path] = {name: tally.per_person(most) for name, tally in tallies.items()}
@@ -864,11 +845,10 @@ def tallies_of_counts(
             for name, tally in tallies.items():
                 if not isinstance(mechanism := from_header(tally.header), PaperDesign):
                     # Also with --quiet: with the card of the sheet the counts mean other shares.
-                    click.echo(
-                        f"WARNING: {name}: read as counts of reports that a device "
+                    warning(
+                        f"{name}: read as counts of reports that a device "
                         f"randomised ({type(mechanism).__name__}). If these are counts from a "
-                        "paper sheet, give the study of that sheet with --study.",
-                        err=True,
+                        "paper sheet, give the study of that sheet with --study."
                     )
             designs = {
                 name: mechanism.text
@@ -882,7 +862,7 @@ def tallies_of_counts(
                     f"({DESIGN}), so the design of the study was used: {of_study}."
                 )
             if text := uneven_sheets(tallies):
-                click.echo(f"WARNING: {path}: {text}", err=True)
+                warning(f"{path}: {text}")
             continue
         if not equal and (doubled := counted_twice(whole.mechanisms, totals[path])):
             raise has_each_twice(path, doubled)

@@ -17,6 +17,7 @@ from warner._core.atomic_files import read_whole
 from warner._core.errors import ArgumentError
 from warner._core.extras import not_installed
 from warner.app.commands.options import Command, options
+from warner.app.terminal import note
 from warner.studies.study import Study
 
 if TYPE_CHECKING:
@@ -173,20 +174,17 @@ class Access:
 
         remote = Remote(url, self.token, self.trust)
         if self.token is not None and remote.is_open_to_listeners:
-            click.echo("The token is sent without encryption. Use an https address.", err=True)
+            note("The token is sent without encryption. Use an https address.")
         return remote
 
     def as_owner(self, command: str, url: str) -> Remote:
         """The collector at an address, with the owner's token."""
         remote = self.remote(url)
         if self.token is None:
-            remedy = "Give it with --token-file or --token-env"
-            raise ArgumentError(
-                command,
-                "needs the owner's token, the secret that the collector printed at its first start",
-                None,
-                remedy,
+            rule = (
+                "needs the owner's token, the secret that the collector printed at its first start"
             )
+            raise ArgumentError(command, rule, None, "Give it with --token-file or --token-env")
         return remote
 
     def running(
@@ -197,9 +195,8 @@ class Access:
             return None
         if url is None:
             rule = "can be used only with a running collector"
-            raise ArgumentError(
-                "the token", rule, None, "Give the collector's address with --server"
-            )
+            remedy = "Give the collector's address with --server"
+            raise ArgumentError("the token", rule, None, remedy)
         if store is not None or ways is not None:
             option = "--ways" if store is None else "--store"
             rule = "was chosen when the collector was started"
@@ -326,10 +323,10 @@ def hosts_of(named: Sequence[str], url: str | None, host: str) -> list[str]:
     """The hosts that requests may name; [] for any."""
     from urllib.parse import urlsplit
 
-    loopback = ["localhost", "127.0.0.1", "[::1]"] if host in LOOPBACK else []
     names = [*named, *([str(urlsplit(url).hostname)] if url else [])]
     # A proxy on this machine, or the owner's browser, names the machine itself.
-    return [*names, *(loopback or ["localhost", "127.0.0.1", "[::1]"])] if names or loopback else []
+    machine = ["localhost", "127.0.0.1", "[::1]"]
+    return [*names, *machine] if names or host in LOOPBACK else []
 
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -346,8 +343,17 @@ def new_tokens(collector: Collector, choices: Mapping[str, Any]) -> dict[str, st
     """The tokens that the options ask for, by whose they are; "" is the owner's, who needs one."""
     from warner.collector.access import new_token
 
-    named = _checked_names(collector.owners, choices["new_names"], choices["ended"])
-    if choices["new_token"] or "" not in collector.owners:
+    owners, named = collector.owners, list(choices["new_names"])
+    for name in named:
+        if not re.fullmatch(r"\w([\w .@-]{0,38}\w)?", name):
+            rule = "must be a name of at most 40 letters, digits, spaces and .@-"
+            raise ArgumentError("--token-for", rule, name)
+    for name in choices["ended"]:
+        if not owners.get(name) or name == "":
+            others = ", ".join(sorted(filter(None, owners))) or "no name has one"
+            rule = f"must be one of the names that have a token ({others})"
+            raise ArgumentError("--end-token", rule, name)
+    if choices["new_token"] or "" not in owners:
         named = ["", *named]
     return {name: new_token() for name in named}
 
@@ -362,23 +368,6 @@ def keep_tokens(
         collector.keep_owner(name, token_hash(token))
     for name in choices["ended"]:
         collector.keep_owner(name, b"")
-
-
-def _checked_names(
-    owners: Mapping[str, bytes], new: Sequence[str], ended: Sequence[str]
-) -> Sequence[str]:
-    """The names of new tokens, which must be names; those that end must have a token."""
-    for name in new:
-        if not re.fullmatch(r"\w([\w .@-]{0,38}\w)?", name):
-            rule = "must be a name of at most 40 letters, digits, spaces and .@-"
-            raise ArgumentError("--token-for", rule, name)
-    for name in ended:
-        if not owners.get(name) or name == "":
-            others = ", ".join(sorted(filter(None, owners))) or "no name has one"
-            raise ArgumentError(
-                "--end-token", f"must be one of the names that have a token ({others})", name
-            )
-    return new
 
 
 def given_again(store_name: str) -> list[str]:

@@ -13,6 +13,7 @@ from warner import io as files
 from warner._core.checks import choice
 from warner._core.errors import ArgumentError
 from warner._core.progress import steps
+from warner.app import terminal
 from warner.app.commands.options import (
     Loss,
     Output,
@@ -24,7 +25,6 @@ from warner.app.commands.options import (
 )
 from warner.app.draft import Draft, mechanism_of
 from warner.app.requested import asked_tallies, that_were_asked
-from warner.app.show_designs import show_table
 from warner.app.what_files_hold import one_or_all, read_totals, say_written, tallies_together
 from warner.design.benchmark import benchmark as benchmark_of
 from warner.design.benchmark_result import Benchmark
@@ -197,7 +197,8 @@ def _write(results: Mapping[str, Comparison] | Mapping[str, Benchmark], output: 
 
     def show() -> None:
         for name, result in results.items():
-            show_table(name, result.table())
+            table = result.table()
+            terminal.show(replace(table, title=f"{name}: {table.title}"), "")
 
     output.write(
         show,
@@ -234,9 +235,8 @@ def _of_study(
         choice("--only", name, tuple(mechanisms))
     answers = [dict(batch) for batch in files.read_values(choices["truth"], draft.study.domains)]
     if not answers:
-        raise ArgumentError(
-            "--truth", "must name a file with at least one answer", choices["truth"]
-        )
+        rule = "must name a file with at least one answer"
+        raise ArgumentError("--truth", rule, choices["truth"])
     results = {}
     for name in choices["only"] or mechanisms:
         mechanism = mechanisms[name]
@@ -269,9 +269,7 @@ def _maker(draft: Draft, name: str) -> Callable[[Domain, float], Mechanism]:
     """A function that makes the mechanism of an attribute, with its options, at any budget."""
     table = draft.data["attributes"].get(name)
     if table is None:
-        rule, remedy = (
-            "is randomised together with other questions, so it has no mechanism of its own",
-            "Choose a mechanism, such as --mechanism RandomizedResponse",
-        )
+        rule = "is randomised together with other questions, so it has no mechanism of its own"
+        remedy = "Choose a mechanism, such as --mechanism RandomizedResponse"
         raise ArgumentError(name, rule, None, remedy)
     return partial(mechanism_of, name, {k: v for k, v in table.items() if k != "reports"})

@@ -407,10 +407,10 @@ def _groups_of(study: Study) -> int | None:
 def _draw(draft: Draft, path: str, panels: Mapping[str, DrawnWidths]) -> None:
     """Write the picture of the widths of all questions, with the texts of those that have one."""
     if not panels:
-        raise ArgumentError(
-            "--plot",
-            "has nothing to show, because the command proposes nothing for any of these questions",
+        rule = (
+            "has nothing to show, because the command proposes nothing for any of these questions"
         )
+        raise ArgumentError("--plot", rule)
     texts = draft.study.labels
     draw_widths({texts.get(name, name): each for name, each in panels.items()}, path)
     say_written(path)
@@ -472,13 +472,11 @@ def _on_paper(
     """What to expect of one design for paper, of a question or without a study."""
     has_share, has_sizes = is_given("share"), choices["sizes"] is not None
     if has_share and design.domain.size != 2:
-        raise ArgumentError(
-            "--share", "can be used only for designs with two answers", name, "Leave out --share"
-        )
+        rule = "can be used only for designs with two answers"
+        raise ArgumentError("--share", rule, name, "Leave out --share")
     share = choices["share"] if has_share else 1 / design.domain.size
-    sizes = _sizes(
-        choices["sizes"], choices["people"], choices["groups"] if is_given("groups") else 1
-    )
+    groups = choices["groups"] if is_given("groups") else 1
+    sizes = _sizes(choices["sizes"], choices["people"], groups)
     difference = None
     if has_sizes and choices["difference"] is not None:
         if len(sizes) < 2:
@@ -595,9 +593,8 @@ def _sizes(stated: str | None, people: int, groups: int) -> list[int]:
             raise ArgumentError("--sizes", rule, repr(stated))
         if is_given("groups") and len(sizes) != groups:
             rule = f"must be one number for each of {groups} groups (--groups)"
-            raise ArgumentError(
-                "--sizes", rule, repr(stated), "Leave out --groups, or give that many numbers"
-            )
+            remedy = "Leave out --groups, or give that many numbers"
+            raise ArgumentError("--sizes", rule, repr(stated), remedy)
         return sizes
     return [max(1, people // groups)] if groups > 1 else []
 
@@ -643,7 +640,7 @@ def _planned(
         if effect != 1:
             result = result.for_people(n, effect)
         return result.best_beside(mechanism) if mechanism.is_on_paper else result
-    click.echo(f"{attribute} is left out: {about}.", err=True)
+    terminal.note(f"{attribute} is left out: {about}.")
     return None
 
 
@@ -844,10 +841,9 @@ def _draw_odds(file: str, path: str, mechanisms: Mapping[str, Mechanism]) -> Non
     save(odds(panels), path, [table_of_odds(name, each) for name, each in panels.items()])
     say_written(path)
     if without := [name for name, each in examples.items() if each is None]:
-        click.echo(
+        terminal.note(
             f"Not in the picture: {', '.join(without)}. No report on such a question points to one "
-            "answer.",
-            err=True,
+            "answer."
         )
 
 

@@ -39,6 +39,7 @@ from warner.app.requested import (
     asked_groups,
     asked_tallies,
     backgrounds,
+    each_tally,
     estimates_of,
     headings,
     method_option,
@@ -55,7 +56,6 @@ from warner.app.show_estimates import (
     show_items,
     show_redistributed,
     show_sources,
-    show_weighted,
 )
 from warner.app.terminal import say
 from warner.app.what_files_hold import (
@@ -109,14 +109,7 @@ _NOT_OF_TWO_CARDS = (
     *("kind", "summaries", "plot_paths", "background", "target", "weights", "cluster", "strata"),
     *_OF_TABLES,
 )
-_NOT_OF_GROUPS = (
-    "method_name",
-    "joint",
-    "kind",
-    "with_reports",
-    "background",
-    "forged",
-)
+_NOT_OF_GROUPS = ("method_name", "joint", "kind", "with_reports", "background", "forged")
 
 
 class IntervalKind(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
@@ -418,10 +411,7 @@ class EstimateRequest:
         }
 
     def _refuse_unclear_files(self, columns: Sequence[str]) -> None:
-        """Refuse to add up files of groups where each file may be meant as a group.
-
-        The same people in two weeks, added up, would make differences look surer than they are.
-        """
+        """Refuse to add up files that may be groups, such as two weeks of the same people."""
         names = [group_and_file(text)[0] for text in self.tallies]
         is_named = any(group_and_file(text)[1] != text for text in self.tallies)
         all_columns = ",".join(columns)
@@ -774,7 +764,7 @@ def _estimate_shares(request: EstimateRequest) -> None:
         for row in each.rows()
     ]
     named = {str(result.attribute): result for result in estimates}
-    _draw_shares(estimates, request, at_every_look(kind), list(_of_two_answers(wished, named)))
+    _draw_shares(estimates, request, at_every_look(kind), _of_two_answers(wished, named))
     if len(request.tallies) > 1:
         show_sources(chosen_tallies(flat, only))
     request.output.write(
@@ -794,7 +784,7 @@ def _draw_shares(
     estimates: Sequence[Estimate],
     request: EstimateRequest,
     kind: str | None = None,
-    of_two_answers: Sequence[tuple[str, str, list[str]]] = (),
+    of_two_answers: Iterable[tuple[str, str, list[str]]] = (),
 ) -> None:
     """Write the picture of the shares of all people, with one panel for each question."""
     if not request.plot_paths:
@@ -808,7 +798,6 @@ def _draw_shares(
         for result, (question, _) in zip(estimates, texts, strict=True)
     ]
     labels, reports = [answers for _, answers in texts], request.with_reports
-    level, target = request.intervals
     panels: dict[int, Estimate | Questions] = dict(enumerate(named))
     for title, noun, names in of_two_answers:
         rows = [i for i, e in enumerate(estimates) if e.attribute in names]
@@ -818,18 +807,9 @@ def _draw_shares(
         panels[rows[0]] = Questions(request.texts(title)[0] or title, noun, listed)
     texts_of = [None if isinstance(e, Questions) else labels[i] for i, e in panels.items()]
     units = [request.unit(estimates[i].attribute) for i in panels]
-    picture = chart(
-        list(panels.values()),
-        None,
-        level,
-        target,
-        request.top,
-        request.title,
-        kind,
-        reports,
-        texts_of,
-        units,
-    )
+    shown = *request.intervals, request.top, request.title, kind, reports
+    picture = chart(list(panels.values()), None, *shown, texts_of, units)
+    level, target = request.intervals
     tables = [
         numbers(each.table(level, target, kind), None, received(each) if reports else None, answers)
         for each, answers in zip(named, labels, strict=True)
@@ -866,9 +846,7 @@ def _estimate_each_group(grouped: Mapping[str, Sequence[Tally]], request: Estima
 
 
 def _write_groups(
-    columns: Sequence[str],
-    results: Sequence[tuple[Key, Estimate | str]],
-    request: EstimateRequest,
+    columns: Sequence[str], results: Sequence[tuple[Key, Estimate | str]], request: EstimateRequest
 ) -> None:
     """Write and print groups that were each estimated alone, with the summaries asked for."""
     shown = (*request.intervals, request.kind)
@@ -1019,7 +997,7 @@ def _estimate_by(request: EstimateRequest) -> None:
         for name, result in results.items():
             show_group_estimates(name, result, *intervals, request.top)
             if name in totals:
-                show_weighted(totals[name], *intervals)
+                terminal.show(totals[name].table(*intervals))
 
     def data() -> list[dict[str, Any]]:
         return [
@@ -1083,7 +1061,7 @@ def _compared_within(request: EstimateRequest) -> Iterator[_Compared]:
         if not within:
             yield _Compared(name, {}, groups, inside, groups)
             continue
-        parts = _each(groups)
+        parts = each_tally(groups)
         names = parts[0].names
         by = [column for column in names if column not in within]
         keys_of: dict[Key, list[Key]] = {}
@@ -1111,19 +1089,10 @@ def _compare_groups(request: EstimateRequest) -> None:
 
     of = "codes" if request.lists_single_values else _quantity(request.quantity)
 
-    def compared(parts: TalliesOfGroups, names: list[str] | None) -> Differences:
-        return compare_groups(
-            parts,
-            reference=request.reference,
-            of=of,
-            level=request.level,
-            target=request.target,
-            attributes=names,
-            **({} if request.design is None else request.design.roles),
-            by=names_in(request.by) if request.by and request.design is not None else None,
-            same_people=request.same_people,
-        )
-
+    options: dict[str, Any] = {"reference": request.reference, "same_people": request.same_people}
+    options |= {"of": of, "level": request.level, "target": request.target}
+    if request.design is not None:
+        options |= {**request.design.roles, "by": names_in(request.by) or None}
     tables = {one.title: one for one in _compared_within(request)}
     if not tables:
         got = None if request.reference is None else f"--reference {request.reference}"
@@ -1133,7 +1102,7 @@ def _compare_groups(request: EstimateRequest) -> None:
     too_small: list[str] = []
     for title, one in tables.items():
         try:
-            results[title] = compared(one.groups, one.attributes)
+            results[title] = compare_groups(one.groups, attributes=one.attributes, **options)
         except EmptyError:  # one small platform does not keep the others from being compared
             if len(too_small) == len(tables) - 1:
                 raise
@@ -1206,17 +1175,11 @@ def _of_two_answers(
         if inside is None or result is None or result.domain.size != 2:
             continue
         if isinstance(result, Estimate) or result.of == "shares":
-            title = question_of_item(name, _each(parts)[0], inside) or _DRAWN
+            title = question_of_item(name, each_tally(parts)[0], inside) or _DRAWN
             tallies.setdefault(id(parts), (title, []))[1].append(name)
     for title, names in tallies.values():
         if len(names) > 1:
             yield title, "question" if title == _DRAWN else "item", names
-
-
-def _each(parts: Sequence[Tally] | TalliesOfGroups) -> list[Tally]:
-    if isinstance(parts, Tally):
-        return [parts]
-    return list(parts.values() if isinstance(parts, Mapping) else parts)
 
 
 def _by_time(parts: TalliesOfGroups) -> TalliesOfGroups:
@@ -1224,14 +1187,11 @@ def _by_time(parts: TalliesOfGroups) -> TalliesOfGroups:
     if not isinstance(parts, Mapping):
         return parts
     try:
-        return {(_number(key[0]),): tally for key, tally in parts.items()}
+        numbers = [float(key[0]) for key in parts]
     except ValueError:
         return parts
-
-
-def _number(text: str) -> int | float:
-    number = float(text)
-    return int(number) if number.is_integer() else number
+    whole = [int(number) if number.is_integer() else number for number in numbers]
+    return {(number,): tally for number, tally in zip(whole, parts.values(), strict=True)}
 
 
 def _quantity(text: str | None) -> str | float | None:

@@ -12,36 +12,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from warner._core.errors import ArgumentError
-from warner.app.commands.collectors import (
-    LOOPBACK,
-    NEEDS_HTTPS,
-    STUDY,
-    Access,
-    access_options,
-    address_options,
-    collecting,
-    hosts_of,
-    is_of_this_machine,
-    keep_tokens,
-    limits_of,
-    listening,
-    new_tokens,
-    owner_options,
-    rate_options,
-    reach_options,
-    require_extra,
-    store_options,
-)
-from warner.app.terminal import events_as_json, plural
+from warner.app.commands import collectors
+from warner.app.terminal import events_as_json, note, plural
 from warner.app.what_files_hold import refuse_overwriting, write_text
 from warner.studies.study import Study
 
 if TYPE_CHECKING:
     from warner.collector.collector import Collector
+_links = click.option(
+    "--url",
+    metavar="URL",
+    help="The web address of the survey. Each code is then written as a link.",
+)
 
 
 @click.command()
-@click.argument("study", type=STUDY)
+@click.argument("study", type=collectors.STUDY)
 @click.option(
     "-n", "--number", "count", type=click.IntRange(1, 1_000_000), help="How many new codes to make."
 )
@@ -52,19 +38,15 @@ if TYPE_CHECKING:
     help="To invite the same people again: the CSV file with their codes of an earlier round.",
 )
 @click.option("-o", "--output", required=True, help="The CSV file to write the codes to.")
-@click.option(
-    "--url",
-    metavar="URL",
-    help="The web address of the survey. Each code is then written as a link.",
-)
+@_links
 @click.option(
     "--server",
     metavar="URL",
     help="The address of the running collector, which then learns which codes are valid. Give the "
     "owner's token too. Default, if a token is given: the address of the survey (--url).",
 )
-@access_options
-@store_options
+@collectors.access_options
+@collectors.store_options
 def invite(
     study: str,
     count: int | None,
@@ -72,7 +54,7 @@ def invite(
     output: str,
     url: str | None,
     server: str | None,
-    access: Access,
+    access: collectors.Access,
     store: str | None,
     ways: int | None,
 ) -> None:
@@ -144,10 +126,10 @@ def invite(
             raise (error.with_remedy(_SERVED) if error.name == "store_in_use" else error) from None
     _write_codes(codes, base, output)
     counted = plural(invited, "person is", "people are")
-    click.echo(f"{counted} invited in all. The store has only fingerprints of the codes.", err=True)
+    note(f"{counted} invited in all. The store has only fingerprints of the codes.")
     if earlier is None and plan.draw is not None and (plan.round or 1) > 1:
-        click.echo(_NEW_CODES, err=True)
-    click.echo(about_fingerprint(plan), err=True)
+        note(_NEW_CODES)
+    note(about_fingerprint(plan))
 
 
 _NEW_CODES = (
@@ -167,7 +149,7 @@ def _write_codes(codes: Sequence[str], base: str | None, output: str) -> None:
 
 
 @click.command()
-@click.argument("study", type=STUDY)
+@click.argument("study", type=collectors.STUDY)
 @click.option(
     "--codes",
     required=True,
@@ -175,26 +157,22 @@ def _write_codes(codes: Sequence[str], base: str | None, output: str) -> None:
     help='The CSV file with the codes, which the command "warner collect invite" wrote.',
 )
 @click.option("-o", "--output", required=True, help="The CSV file to write the unused codes to.")
-@click.option(
-    "--url",
-    metavar="URL",
-    help="The web address of the survey. Each code is then written as a link.",
-)
+@_links
 @click.option(
     "--server",
     metavar="URL",
     help="The address of the running collector. Give the owner's token too. Default, if a token is "
     "given: the address of the survey (--url).",
 )
-@access_options
-@store_options
+@collectors.access_options
+@collectors.store_options
 def unused(
     study: str,
     codes: str,
     output: str,
     url: str | None,
     server: str | None,
-    access: Access,
+    access: collectors.Access,
     store: str | None,
     ways: int | None,
 ) -> None:
@@ -227,7 +205,7 @@ def unused(
     left = [code for code, is_spent in zip(listed, spent, strict=True) if not is_spent]
     _write_codes(left, base, output)
     of_all = plural(len(listed), "code was", "codes were")
-    click.echo(f"{len(left):,} of {of_all} not used yet.", err=True)
+    note(f"{len(left):,} of {of_all} not used yet.")
 
 
 _SERVED = (
@@ -246,11 +224,11 @@ def _keeping_codes(
     path: str, study: Study, store: str | None, ways: int | None
 ) -> AbstractContextManager[Collector]:
     """What keeps the hashes of codes, opened here."""
-    return collecting(path, study, store, ways, issues=study.collect.tokens is not None)
+    return collectors.collecting(path, study, store, ways, issues=study.collect.tokens is not None)
 
 
 @click.command("keys")
-@click.argument("study", type=STUDY)
+@click.argument("study", type=collectors.STUDY)
 @click.option(
     "--issuer",
     metavar="URL",
@@ -280,7 +258,7 @@ def make_keys(study: str, issuer: str, output: str) -> None:
     \b
         warner collect keys study.toml --issuer https://codes.example.org -o issuer.pem
     """
-    require_extra()
+    collectors.require_extra()
     from warner.collector.remote import checked_url
     from warner.collector.tokens import count_of_keys, keys_in, new_keys
 
@@ -300,19 +278,19 @@ def make_keys(study: str, issuer: str, output: str) -> None:
         f'# In {study}: write access = "tokens" into [collect], and this table below it.\n'
         f'[collect.tokens]\nissuer = "{address}"\nkeys = [\n{public}]'
     )
-    click.echo(f"{output} holds the private keys. Give it to the issuer only.", err=True)
+    note(f"{output} holds the private keys. Give it to the issuer only.")
 
 
 @click.command()
-@click.argument("study", type=STUDY)
+@click.argument("study", type=collectors.STUDY)
 @click.option(
     "--keys",
     "path_of_keys",
-    type=STUDY,
+    type=collectors.STUDY,
     required=True,
     help='The file with the private keys, which the command "warner collect keys" wrote.',
 )
-@address_options
+@collectors.address_options
 @click.option(
     "--store",
     metavar="PATH",
@@ -320,9 +298,9 @@ def make_keys(study: str, issuer: str, output: str) -> None:
     "postgresql://HOST/DATABASE. It must not be the store of the collector. Default: "
     "STUDY.codes.sqlite, in the folder of the study.",
 )
-@owner_options
-@reach_options
-@rate_options
+@collectors.owner_options
+@collectors.reach_options
+@collectors.rate_options
 def issue(study: str, path_of_keys: str, **choices: Any) -> None:
     """Give people's devices tokens for their invitation codes, for a survey with access = "tokens".
 
@@ -342,7 +320,7 @@ def issue(study: str, path_of_keys: str, **choices: Any) -> None:
         warner collect invite study.toml -n 500 -o codes.csv --url https://survey.example.org \\
             --server http://127.0.0.1:8001 --token-file token.txt
     """
-    require_extra()
+    collectors.require_extra()
     plan = Study.load(study)
     with events_as_json() if choices["log"] == "json" else nullcontext():
         _issue(study, plan, path_of_keys, {**choices, "max_body": 4096})
@@ -363,46 +341,40 @@ def _issue(path: str, study: Study, path_of_keys: str, choices: dict[str, Any]) 
         raise ArgumentError(path, rule, None, remedy)
     keys = keys_in(path_of_keys)
     if [key.public for key in keys] != keys_of(study):
-        rule = f"has other keys than {path}"
-        raise ArgumentError(
-            path_of_keys,
-            rule,
-            None,
-            'Give the file that "warner collect keys" wrote for this study',
-        )
+        remedy = 'Give the file that "warner collect keys" wrote for this study'
+        raise ArgumentError(path_of_keys, f"has other keys than {path}", None, remedy)
     url = None if choices["url"] is None else checked_url(choices["url"])
-    limits, listen = limits_of(choices), listening(choices, url)
+    limits, listen = collectors.limits_of(choices), collectors.listening(choices, url)
     here = url or listen.url(listen.port)
     # A proxy can stand between an address of another machine and this process. Port 0 is any.
-    is_here = is_of_this_machine(stated.issuer) and listen.port > 0
+    is_here = collectors.is_of_this_machine(stated.issuer) and listen.port > 0
     if here != stated.issuer and (url or is_here):
-        option = "--url" if url else "--port" if is_of_this_machine(here) else "--host"
+        option = "--url" if url else "--port" if collectors.is_of_this_machine(here) else "--host"
         rule = f"must be the address to which {path} sends devices: {stated.issuer}"
         behind = None if url else f"If a proxy is at that address, add --url {stated.issuer}"
         raise ArgumentError(option, rule, here, behind)
-    with collecting(path, study, choices["store"], None, issues=True) as collector:
-        tokens = new_tokens(collector, choices)
-        hosts = hosts_of(choices["hosts"], url, listen.host)
+    with collectors.collecting(path, study, choices["store"], None, issues=True) as collector:
+        tokens = collectors.new_tokens(collector, choices)
+        hosts = collectors.hosts_of(choices["hosts"], url, listen.host)
         owner = Owner(lambda: collector.owners)
         application = Issuing(study, collector, owner, keys, limits, hosts)
 
         def ready(port: int) -> None:
-            keep_tokens(collector, tokens, choices)
+            collectors.keep_tokens(collector, tokens, choices)
             if choices["log"] == "json":
                 logging.getLogger("warner.collector").setLevel(logging.INFO)
             click.echo(f"Exchange:    {url or listen.url(port)}")
             for name, token in tokens.items():
                 click.echo(f"Token of {name or 'the owner'}: {token}")
             if tokens:
-                click.echo(
-                    "Note down the token now: it is not shown again. Only its fingerprint is kept.",
-                    err=True,
+                note(
+                    "Note down the token now: it is not shown again. Only its fingerprint is kept."
                 )
             invited, _ = collector.invitations
             people = plural(invited, "person is", "people are")
-            click.echo(f"{people} invited. Their devices get tokens at {stated.issuer}.", err=True)
-            if listen.host not in LOOPBACK and not listen.is_secure:
-                click.echo(NEEDS_HTTPS, err=True)
-            click.echo("Ctrl-C stops the server.", err=True)
+            note(f"{people} invited. Their devices get tokens at {stated.issuer}.")
+            if listen.host not in collectors.LOOPBACK and not listen.is_secure:
+                note(collectors.NEEDS_HTTPS)
+            note("Ctrl-C stops the server.")
 
         run(application, listen, ready, lambda: None)

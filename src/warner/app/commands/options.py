@@ -8,7 +8,7 @@ import io
 import json
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,7 +22,7 @@ from warner._core.errors import ArgumentError
 from warner._core.extras import imported
 from warner._core.names import LOSSES_ELSEWHERE
 from warner._core.table import Column, Table
-from warner.app.terminal import shown_with
+from warner.app.terminal import shown_with, with_errors
 from warner.app.what_files_hold import (
     group_and_file,
     refuse_overwriting,
@@ -64,10 +64,7 @@ class GroupInWholeSentences(click.Group):
 
 study_file = click.argument("study", type=click.Path(dir_okay=False))
 tally_output = click.option(
-    "-o",
-    "--output",
-    default="-",
-    help="The tally file to write (JSON). Default: print the tally.",
+    "-o", "--output", default="-", help="The tally file to write (JSON). Default: print the tally."
 )
 study_output = click.option(
     "-o", "--output", default="-", help="The study file to write. Default: print the study."
@@ -240,22 +237,13 @@ class Output:
 
     def write(
         self,
-        show: Callable[[], object],
-        data: Callable[[], Any],
-        table: Callable[[], Table],
-        paper: Callable[[], Sequence[Table]] | None = None,
-        latex: Callable[[], str] | None = None,
+        show: Callable[[], object],  # prints what a terminal shows
+        data: Callable[[], Any],  # as JSON
+        table: Callable[[], Table],  # for CSV, Excel and Parquet
+        paper: Callable[[], Sequence[Table]] | None = None,  # what people read, in LaTeX and Typst
+        latex: Callable[[], str] | None = None,  # where the result writes its own
     ) -> None:
-        """Write the result to all files.
-
-        Args:
-            show: prints what a terminal shows.
-            data: the result as JSON data.
-            table: the result as a table, for CSV, Excel and Parquet.
-            paper: the tables that people read, for LaTeX and Typst, and for the headings and notes
-                of Excel; None for no such files.
-            latex: the tables in LaTeX, where the result writes its own.
-        """
+        """Write the result to all files."""
         for path in self.paths or ("-",):
             ending = path.lower().rpartition(".")[2] if not (self.as_json or self.as_csv) else ""
             if self.as_json or ending == "json":
@@ -271,7 +259,8 @@ class Output:
             elif latex is not None and ending == "tex":
                 write_text(latex().rstrip() + "\n", path)
             elif paper is not None and ending in ("tex", "typ"):
-                tables = [_warned(_for_article(each)) for each in paper()]
+                # Without the word times behind design effects.
+                tables = [_warned(with_errors(each, effect="number")) for each in paper()]
                 texts = [each.latex() if ending == "tex" else each.typst() for each in tables]
                 write_text("\n\n".join(text.rstrip() for text in texts) + "\n", path)
             else:
@@ -291,20 +280,6 @@ def _warned(table: Table) -> Table:
         if note.startswith("WARNING"):
             click.echo(note, err=True)
     return table
-
-
-def _for_article(table: Table) -> Table:
-    """The same table with standard errors, and without the word times behind design effects."""
-    from warner.results.intervals import DESIGN_EFFECT, STANDARD_ERROR
-
-    units: dict[Any, str] = {STANDARD_ERROR: "share", DESIGN_EFFECT: "number"}
-    columns = [
-        replace(column, unit=units[column])
-        if isinstance(column, Column) and column in units
-        else column
-        for column in table.columns
-    ]
-    return replace(table, columns=columns)
 
 
 _PICTURES = (".png", ".svg", ".html")

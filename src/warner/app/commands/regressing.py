@@ -34,13 +34,7 @@ from warner.app.on_paper import (
 )
 from warner.app.terminal import say, show
 from warner.app.what_files_hold import require_study, warn_of_simulation, warn_of_title
-from warner.designs import (
-    LatentClasses,
-    ListExperiment,
-    PaperDesign,
-    from_text,
-    groups_from_text,
-)
+from warner.designs import LatentClasses, ListExperiment, PaperDesign, from_text, groups_from_text
 from warner.designs.texts import BY_NAME, NAMES_OF_GROUPS, with_name
 from warner.io.counts_by_hand import remedy_of_words, written_alike
 from warner.io.read_answers import LeftOut, other_columns, read_columns
@@ -237,20 +231,15 @@ def regress(
         question = predictors[0] if predictors else left
         baselines = _references(references, public, question, people.labels_of(question))
         reference = baselines.pop("", None)
+        kind: dict[str, Any] = {"link": link, "random": random}
+        options: dict[str, Any] = {"baselines": baselines, **roles}
         if predictors:
             _refuse("a hidden answer as predictor", {"--mean": stated["--mean"]})
             spec = " + ".join(map(in_formula, predictors)) if hidden is None else hidden
+            model = f"{in_formula(left)} ~ {right}"
+            hidden_answers = people.reports_of(predictors)
             result = regress_answer(
-                people.reports_of(predictors),
-                public,
-                f"{in_formula(left)} ~ {right}",
-                reference,
-                errors,
-                hidden=spec,
-                link=link,
-                random=random,
-                baselines=baselines,
-                **roles,
+                hidden_answers, public, model, reference, errors, hidden=spec, **kind, **options
             )
         else:
             if hidden is not None:
@@ -267,17 +256,9 @@ def regress(
             if mean:
                 goes = "--mean", "--reference"
                 _refuse("--mean", {k: v for k, v in stated.items() if k not in goes})
-            kind: dict[str, Any] = {"kind": "mean"} if mean else {"link": link, "random": random}
+            kind = {"kind": "mean"} if mean else kind
             result = regress_answer(
-                answers,
-                public,
-                right or None,
-                reference,
-                errors,
-                attribute,
-                baselines=baselines,
-                **kind,
-                **roles,
+                answers, public, right or None, reference, errors, attribute, **kind, **options
             )
     output.write(
         lambda: show(title, result.table(level)),
@@ -339,19 +320,12 @@ def _evenly(
 
 @dataclass(frozen=True)
 class _People:
-    """The hidden answers and public columns of a file.
+    """The hidden answers and public columns of a file."""
 
-    Attributes:
-        questions: {name: its reports, and its name where they are of several}.
-        public: the public columns.
-        labels: {name: its answers}.
-        left_out: who is left out of a table; None where nobody was to be.
-    """
-
-    questions: Mapping[str, tuple[Any, str | None]]
+    questions: Mapping[str, tuple[Any, str | None]]  # its reports, and its name where of several
     public: Mapping[str, Any]
-    labels: Mapping[str, Any]
-    left_out: LeftOut | None = None
+    labels: Mapping[str, Any]  # {name: its answers}
+    left_out: LeftOut | None = None  # of a table; None where nobody was to be
 
     def question(self, name: str) -> tuple[Any, str | None]:
         """The reports about a hidden answer."""
@@ -525,10 +499,8 @@ def _codes(name: str, design: PaperDesign, said: list[str]) -> list[int]:
     lacking = made.count(None)
     if lacking:
         words = " or ".join(design.report_words)
-        rule, got = (
-            f"must have what people said, {words}",
-            f"other entries in {lacking} of {len(made)} rows",
-        )
+        rule = f"must have what people said, {words}"
+        got = f"other entries in {lacking} of {len(made)} rows"
         others = [look(word) for word in said if codes[word] is None]
         remedy = f"{remedy_of_words(others, len(said), design)}. "
         remedy += "If their words are in another column, write --design NAME=DESIGN"
@@ -563,10 +535,8 @@ def _designs(
             raise unknown("--design", short_name, names)
         chosen = groups_from_text(design) if short_name in NAMES_OF_GROUPS else from_text(design)
         if isinstance(chosen, ListExperiment):
-            rule, remedy = (
-                "must be a card, not a list of items",
-                "In Python, use regress_list of warner.regression.lists",
-            )
+            rule = "must be a card, not a list of items"
+            remedy = "In Python, use regress_list of warner.regression.lists"
             raise ArgumentError("--design", rule, repr(design), remedy)
         require_card(plan, name, design)
         designs[name] = chosen

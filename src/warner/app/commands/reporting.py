@@ -53,7 +53,7 @@ from warner.app.what_files_hold import (
 )
 from warner.domains import Items
 from warner.estimators import Estimator
-from warner.mechanisms import Mechanism, from_header
+from warner.mechanisms import from_header
 from warner.reports.tally import Tally
 from warner.results.from_tally import by_group, by_mechanism, label
 from warner.results.named_summaries import SINGLE_CODES, may_be_codes
@@ -210,8 +210,6 @@ def report(
             rule = "needs a tally of groups, made by warner tally --by"
             raise ArgumentError(option, rule, given)
     chosen = None if method_name is None else method(method_name)
-    used: dict[str, list[Tally]]
-    groups: dict[str, list[Tally]]
     used, groups = _without_groups(grouped, columns, design) if grouped else (flat, {})
     if by is None:
         _refuse_tiny_groups(groups)
@@ -245,16 +243,17 @@ def report(
     for question in questions:
         if may_be_codes(question.domain) and tells_numbers_apart(question.estimate.data):
             say(f"{question.name}: {SINGLE_CODES}")
+    tallied = [name for parts in together.values() for tally in parts for name in tally.names]
     content = build(
         Source(
             chosen_tallies(together, only),
             questions,
             title if title is not None else "" if stated is None else stated.title,
-            _date(date),
+            datetime.date.today().isoformat() if date == "today" else date or "",
             rounds,
             importlib.metadata.version("warner"),
             nobody,
-            list(_public_columns(stated, together)),
+            list(dict.fromkeys([*([] if stated is None else stated.public), *tallied])),
             stated is not None and stated.collect.access == "open",
             origin.has_rows,
         ),
@@ -265,14 +264,6 @@ def report(
     else:
         write_whole(output, to_pdf(content))
         say_written(output)
-
-
-def _public_columns(
-    stated: Study | None, together: Mapping[str, Sequence[Tally]]
-) -> dict[str, None]:
-    """The public columns of the study and of the tallies, each once."""
-    tallied = [name for parts in together.values() for tally in parts for name in tally.names]
-    return dict.fromkeys([*([] if stated is None else stated.public), *tallied])
 
 
 def _refuse_tiny_groups(groups: Mapping[str, Sequence[Tally]]) -> None:
@@ -321,26 +312,17 @@ def _check_reference(
         raise ArgumentError("--reference", rule, reference, alone or meant(reference, names))
 
 
-def _date(text: str | None) -> str:
-    """The date to print; the clock is read where it is asked for."""
-    if text == "today":
-        return datetime.date.today().isoformat()
-    return text or ""
-
-
 def _stated(study: Study, tallies: Mapping[str, Sequence[Tally]], path: str) -> Study:
     """The study, refused where it does not have the questions of the tallies."""
     domains: dict[str, list[str]] = {}
     for group_study in study.by_group.values():
         for name, mechanism in group_study.mechanisms.items():
-            for attribute_name, domain in {
-                **mechanism.attribute_domains,
-                name: mechanism.domain,
-            }.items():
-                domains.setdefault(attribute_name, []).append(domain.digest)
+            of_all = {**mechanism.attribute_domains, name: mechanism.domain}
+            for attribute, domain in of_all.items():
+                domains.setdefault(attribute, []).append(domain.digest)
     remedy = "Name the study of these reports"
     for name, parts in tallies.items():
-        mechanisms = [from_header(attribute_name.header) for attribute_name in parts]
+        mechanisms = [from_header(tally.header) for tally in parts]
         tallied = [mechanism.attribute_domains for mechanism in mechanisms if name not in domains]
         for inside in tallied or [{name: mechanism.domain} for mechanism in mechanisms]:
             for attribute, domain in (inside or {name: mechanisms[0].domain}).items():
@@ -411,8 +393,10 @@ def _questions(
     for name, parts, names in steps(wished, "estimating"):
         inside = attributes_of(parts)
         owner = next(each for each, held in tallies.items() if held is parts)
-        ticks = isinstance(from_header(parts[0].header).domain, Items)
-        shown = any(_shows_nonresponse(from_header(tally.header)) for tally in parts)
+        mechanisms = [from_header(tally.header) for tally in parts]
+        ticks = isinstance(mechanisms[0].domain, Items)
+        # A report can show that its sender gave no answer.
+        shown = any(m.shows_nonresponse or math.isinf(m.guarantee.total) for m in mechanisms)
         for result in estimates_of(name, parts, chosen, names, only, settings.design):
             if names is None and inside and result.attribute not in inside:
                 continue
@@ -424,8 +408,3 @@ def _questions(
             drawn = () if cells is not None else parts
             questions.append(Question(result, settings, of_groups, inner, shown, of, cells, drawn))
     return questions, nobody
-
-
-def _shows_nonresponse(mechanism: Mechanism) -> bool:
-    """Whether a report can show that its sender gave no answer."""
-    return mechanism.shows_nonresponse or math.isinf(mechanism.guarantee.total)

@@ -19,32 +19,11 @@ from warner import io as files
 from warner._core.errors import ArgumentError, WarnerError, message
 from warner._core.progress import stage
 from warner._core.text import in_one_line, visible
-from warner.app.commands.collectors import (
-    LOOPBACK,
-    NEEDS_HTTPS,
-    STUDY,
-    Access,
-    access_options,
-    address_options,
-    collecting,
-    given_again,
-    hosts_of,
-    is_of_this_machine,
-    keep_tokens,
-    limits_of,
-    listening,
-    new_tokens,
-    owner_options,
-    rate_options,
-    reach_options,
-    require_extra,
-    store_options,
-    trust_option,
-)
+from warner.app.commands import collectors
 from warner.app.commands.inviting import invite, issue, make_keys, unused
 from warner.app.commands.options import options, tally_output
 from warner.app.running import Interrupted
-from warner.app.terminal import events_as_json, plural, show
+from warner.app.terminal import events_as_json, note, plural, show, warning
 from warner.app.what_files_hold import (
     refuse_overwriting,
     warn_of_simulation,
@@ -61,7 +40,7 @@ if TYPE_CHECKING:
 _brand = options(
     click.option(
         "--logo",
-        type=STUDY,
+        type=collectors.STUDY,
         metavar="FILE",
         help="A picture to show above the survey, at most 50 kB.",
     ),
@@ -75,7 +54,7 @@ _brand = options(
 _own_words = click.option(
     "--words",
     "words",
-    type=STUDY,
+    type=collectors.STUDY,
     metavar="LANGUAGE.json",
     multiple=True,
     help='A file with your wording of the survey page in one language. Make it with "warner '
@@ -92,8 +71,8 @@ def collect() -> None:
 
 
 @collect.command()
-@click.argument("study", type=STUDY)
-@address_options
+@click.argument("study", type=collectors.STUDY)
+@collectors.address_options
 @click.option(
     "--lan",
     is_flag=True,
@@ -101,7 +80,7 @@ def collect() -> None:
     "and show a QR code. The command makes a certificate for HTTPS, STUDY.lan.pem. Browsers warn "
     "people, because they do not know this certificate.",
 )
-@store_options
+@collectors.store_options
 @click.option(
     "--people",
     type=click.IntRange(1),
@@ -135,8 +114,8 @@ def collect() -> None:
 )
 @_brand
 @_own_words
-@owner_options
-@reach_options
+@collectors.owner_options
+@collectors.reach_options
 @click.option(
     "--max-body",
     type=click.IntRange(1024),
@@ -144,7 +123,7 @@ def collect() -> None:
     show_default=True,
     help="The largest request that the server accepts, in bytes. Its headers are not counted.",
 )
-@rate_options
+@collectors.rate_options
 def serve(study: str, **choices: Any) -> None:
     """Ask the questions of STUDY on a web page, and count people's answers without seeing them.
 
@@ -171,7 +150,7 @@ def serve(study: str, **choices: Any) -> None:
         warner collect serve study.toml --lan
         warner collect serve study.toml --host 0.0.0.0 --url https://survey.example.org
     """
-    require_extra()
+    collectors.require_extra()
     plan = _with_options(Study.load(study), choices["people"], choices["step"])
     with events_as_json() if choices["log"] == "json" else contextlib.nullcontext():
         _serve(study, plan, choices)
@@ -218,9 +197,10 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
     words = [Words(language, own_words) for language in study.languages]
     url = None if choices["url"] is None else checked_url(choices["url"])
     address = _take_lan(path, choices) if choices["lan"] else None
-    limits, listen = limits_of(choices), listening(choices, url)
+    limits, listen = collectors.limits_of(choices), collectors.listening(choices, url)
     tokens_of, reached = study.collect.tokens, url or listen.url(listen.port)
-    if tokens_of and is_of_this_machine(tokens_of.issuer) and not is_of_this_machine(reached):
+    is_here = collectors.is_of_this_machine
+    if tokens_of and is_here(tokens_of.issuer) and not is_here(reached):
         rule = (
             "is an address that other devices cannot reach, and they must exchange their codes "
             "there"
@@ -232,12 +212,11 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
         raise ArgumentError(f"{path}: issuer", rule, tokens_of.issuer, remedy)
     served_at, preview = url, choices["preview"]
     if preview and choices["store"] is not None:
-        raise ArgumentError(
-            "--store", "cannot be used with --preview, which deletes its store at the end"
-        )
+        rule = "cannot be used with --preview, which deletes its store at the end"
+        raise ArgumentError("--store", rule)
     with (
         tempfile.TemporaryDirectory() if preview else contextlib.nullcontext("") as folder,
-        collecting(
+        collectors.collecting(
             path,
             study,
             str(Path(folder) / "preview.sqlite") if preview else choices["store"],
@@ -247,12 +226,12 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
     ):
         start = Start(collector, study, path)
         start.check(choices["new_texts"])
-        tokens = new_tokens(collector, choices)
+        tokens = collectors.new_tokens(collector, choices)
         live = LivePublisher(collector, study, BoundedEstimates(study))
         owner = Owner(lambda: collector.owners)
         settings = Settings(
             limits,
-            hosts_of(choices["hosts"], url or address, listen.host),
+            collectors.hosts_of(choices["hosts"], url or address, listen.host),
             own_words,
             preview,
             brand,
@@ -264,44 +243,40 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
             served_at = url or listen.url(port)
             start.keep()
             # Not before the port is ours: a token that is kept and never printed is lost.
-            keep_tokens(collector, tokens, choices)
+            collectors.keep_tokens(collector, tokens, choices)
             if choices["log"] == "json":
                 logging.getLogger("warner.collector").setLevel(logging.INFO)
             live.start()
             _say_ready(served_at, tokens, collector, study)
             if collector.is_simulated:
-                click.echo(f"WARNING: {_ABOUT_TRIAL}", err=True)
+                warning(_ABOUT_TRIAL)
             if preview:
-                click.echo(
-                    "Preview: no report is counted, and everything is deleted at the end.", err=True
-                )
+                note("Preview: no report is counted, and everything is deleted at the end.")
                 if study.collect.tokens is not None:
-                    click.echo(
+                    note(
                         'To answer on the page, you also need "warner collect issue" running, and '
-                        "codes for this trial.",
-                        err=True,
+                        "codes for this trial."
                     )
                 if study.collect.access == "invited":
                     codes = new_codes(3)
                     collector.invite(invited_ids(study.digest, codes))
                     links = [f"  {served_at}#code={code}" for code in codes]
-                    click.echo("\n".join(["Links to try:", *links]), err=True)
+                    note("\n".join(["Links to try:", *links]))
             if choices["lan"]:
                 click.echo(qr_code(f"{served_at}/", sys.stderr.encoding), err=True)
-                click.echo(what_people_see(choices["certificate"]), err=True)
-            if listen.host not in LOOPBACK and not listen.is_secure:
-                click.echo(NEEDS_HTTPS, err=True)
+                note(what_people_see(choices["certificate"]))
+            if listen.host not in collectors.LOOPBACK and not listen.is_secure:
+                note(collectors.NEEDS_HTTPS)
             for said in filter(None, [unread(words), *study.texts.missing()]):
-                click.echo(said, err=True)
+                note(said)
             if study.collect.access == "open":
-                click.echo(OPEN_TO_ALL, err=True)
+                note(OPEN_TO_ALL)
             if study.collect.step < SMALLEST_GROUP:
-                click.echo(about_small_steps(study.collect.step), err=True)
+                note(about_small_steps(study.collect.step))
             for name, size in too_large(study).items():
-                click.echo(
+                note(
                     f"No live estimate of {name}: {about_many_values(size)}. To estimate it, fetch "
-                    "the tally with warner collect pull, then run: warner estimate",
-                    err=True,
+                    "the tally with warner collect pull, then run: warner estimate"
                 )
 
         try:
@@ -309,16 +284,15 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
         finally:
             live.stop()
     if preview:
-        click.echo("The preview is over. Nothing was kept.", err=True)
+        note("The preview is over. Nothing was kept.")
         return
     _say_stopped(path, served_at or "URL", collector, choices)
     dropping = study.collect.keep_ids == "closed" and not collector.is_final
     if collector.status() == "closed" and dropping:
-        click.echo(
+        note(
             "The store still has the ids by which repeated reports are recognised. They are "
             "deleted when you close the survey on the live page, or when the server has run for an "
-            "hour after the survey closed.",
-            err=True,
+            "hour after the survey closed."
         )
 
 
@@ -349,22 +323,21 @@ def _say_stopped(path: str, url: str, collector: Collector, choices: dict[str, A
 
     answered = plural(collector.n, "person has answered", "people have answered")
     store_name = shown_store(choices["store"], path)
-    click.echo(f"Stopped. {answered}. The counts are in {store_name}.", err=True)
-    again = shlex.join(["warner", "collect", "serve", path, *given_again(store_name)])
+    note(f"Stopped. {answered}. The counts are in {store_name}.")
+    again = shlex.join(["warner", "collect", "serve", path, *collectors.given_again(store_name)])
     if collector.status() == "closed":
         trusted = ["--trust", lan] if (lan := choices["lan"] and choices["certificate"]) else []
         words = ["warner", "collect", "pull", url, "--token-file", "token.txt", *trusted]
         pull = shlex.join([*words, "-o", "tally.json"])
-        click.echo(
+        note(
             "The survey is closed. To fetch the tally, put the owner's token into token.txt, start "
-            f"the server again:\n  {again}\nand run in another terminal:\n  {pull}",
-            err=True,
+            f"the server again:\n  {again}\nand run in another terminal:\n  {pull}"
         )
         if public := Study.load(path).public:
             columns = " or ".join(f"--by {name}" for name in public)
-            click.echo(f"To fetch a tally of groups, add {columns}.", err=True)
+            note(f"To fetch a tally of groups, add {columns}.")
     else:
-        click.echo(f"To go on where it stopped, run: {again}", err=True)
+        note(f"To go on where it stopped, run: {again}")
 
 
 def _say_ready(url: str, tokens: Mapping[str, str], collector: Collector, study: Study) -> None:
@@ -375,7 +348,7 @@ def _say_ready(url: str, tokens: Mapping[str, str], collector: Collector, study:
     click.echo(f"Survey:      {url}/")
     if "" not in tokens:
         click.echo(f"Live result: {url}/live (with the token of the first start)")
-        click.echo("If you lost that token, make another with --new-token.", err=True)
+        note("If you lost that token, make another with --new-token.")
     for name, token in tokens.items():
         of_whom = f" of {name}" if name else ""
         if name == METRICS:
@@ -383,17 +356,16 @@ def _say_ready(url: str, tokens: Mapping[str, str], collector: Collector, study:
         else:
             click.echo(f"Live result{of_whom}: {url}/live?token={token}")
     if tokens:
-        click.echo(
-            "Note down the token now: it is not shown again. Only its SHA-256 fingerprint is kept.",
-            err=True,
+        note(
+            "Note down the token now: it is not shown again. Only its SHA-256 fingerprint is kept."
         )
-    click.echo(about_fingerprint(study), err=True)
+    note(about_fingerprint(study))
     counted = plural(collector.n, "report is counted", "reports are counted")
     status, opens = collector.status(), study.collect.opens
-    click.echo(f"The survey is {status.replace('_', ' ')}, {counted}.", err=True)
+    note(f"The survey is {status.replace('_', ' ')}, {counted}.")
     if status == "not_open" and opens is not None:
-        click.echo(f"It opens at {opens.isoformat(' ', 'minutes')}.", err=True)
-    click.echo("Ctrl-C stops the server.", err=True)
+        note(f"It opens at {opens.isoformat(' ', 'minutes')}.")
+    note("Ctrl-C stops the server.")
 
 
 @collect.command()
@@ -420,7 +392,7 @@ def words(language: str, output: str) -> None:
         warner collect words -o sw.json
         warner collect serve study.toml --words sw.json
     """
-    require_extra()
+    collectors.require_extra()
     from warner.collector.pages.wording import Words
 
     refuse_overwriting(output)
@@ -430,7 +402,7 @@ def words(language: str, output: str) -> None:
 
 
 @collect.command("poster")
-@click.argument("study", type=STUDY)
+@click.argument("study", type=collectors.STUDY)
 @click.argument("url")
 @click.option("-o", "--output", required=True, help="The page to write, such as poster.html.")
 @_own_words
@@ -443,7 +415,7 @@ def make_poster(study: str, url: str, output: str, words: tuple[str, ...]) -> No
     \b
         warner collect poster study.toml https://survey.example.org -o poster.html
     """
-    require_extra()
+    collectors.require_extra()
     from warner.collector.pages.poster import poster
     from warner.collector.pages.wording import read_words
     from warner.collector.remote import checked_url
@@ -467,7 +439,7 @@ def make_poster(study: str, url: str, output: str, words: tuple[str, ...]) -> No
 @click.option(
     "--study",
     "path",
-    type=STUDY,
+    type=collectors.STUDY,
     metavar="STUDY",
     help="Your copy of the study file, if you have one: the command checks that URL serves the "
     "same study.",
@@ -479,7 +451,7 @@ def make_poster(study: str, url: str, output: str, words: tuple[str, ...]) -> No
     show_default=True,
     help="How many reports the page makes for the check, for all questions together. None is sent.",
 )
-@trust_option
+@collectors.trust_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def verify_survey(url: str, path: str | None, draws: int, trust: str | None, as_json: bool) -> None:
     """Check whether the survey at URL protects answers as it says. Anybody can do this.
@@ -532,13 +504,13 @@ for _command in (invite, unused, make_keys, issue):
 @collect.command()
 @click.argument("url")
 @tally_output
-@access_options
+@collectors.access_options
 @click.option(
     "--by",
     metavar="NAME",
     help="Count people separately in groups, which this public column makes.",
 )
-def pull(url: str, output: str, access: Access, by: str | None) -> None:
+def pull(url: str, output: str, access: collectors.Access, by: str | None) -> None:
     """Fetch the tally (file of counts) of the collector at URL, with all that is published so far.
 
     The command needs the owner's token, in a file or an environment variable, because other users
@@ -555,7 +527,7 @@ def pull(url: str, output: str, access: Access, by: str | None) -> None:
     tallies = parse_tallies(remote.tally(by), remote.url)
     everybody = tallies if by is None else parse_tallies(remote.tally(), remote.url)
     if output != "-" and Path(output).exists():
-        click.echo(f"Replaced: {in_one_line(output)}", err=True)
+        note(f"Replaced: {in_one_line(output)}")
     write_tallies(tallies, output)
     if any(tally.simulated for tally in tallies.values()):
         warn_of_simulation(remote.url)
@@ -564,17 +536,16 @@ def pull(url: str, output: str, access: Access, by: str | None) -> None:
     in_groups = {name: tally.n for name, tally in tallies.items()}
     hidden = max(tally.n - in_groups.get(name, 0) for name, tally in everybody.items())
     if hidden > 0:
-        click.echo(
+        note(
             f"Left out: {plural(hidden, 'person', 'people')}, so that nobody in a group of fewer "
-            f"than {SMALLEST_GROUP} is recognised. To count all people together, leave out --by.",
-            err=True,
+            f"than {SMALLEST_GROUP} is recognised. To count all people together, leave out --by."
         )
 
 
 @collect.command()
 @click.argument("url")
-@access_options
-def close(url: str, access: Access) -> None:
+@collectors.access_options
+def close(url: str, access: collectors.Access) -> None:
     """Close the survey of the collector at URL, and publish everything that was counted.
 
     The command needs the owner's token. Reports that come later are refused. The ids by which
@@ -587,25 +558,25 @@ def close(url: str, access: Access) -> None:
         warner collect pull https://survey.example.org --token-file token.txt -o tally.json
     """
     access.as_owner("collect close", url).close()
-    click.echo("The survey is closed.", err=True)
+    note("The survey is closed.")
 
 
 @collect.command()
-@click.argument("study", type=STUDY)
+@click.argument("study", type=collectors.STUDY)
 @click.option(
     "--server",
     metavar="URL",
     help="The address of the running collector. Give the owner's token too.",
 )
-@access_options
-@store_options
+@collectors.access_options
+@collectors.store_options
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the result as JSON, for a monitoring program."
 )
 def status(
     study: str,
     server: str | None,
-    access: Access,
+    access: collectors.Access,
     store: str | None,
     ways: int | None,
     as_json: bool,
@@ -639,7 +610,7 @@ def status(
             remedy = 'The command "warner collect serve" makes it at its first start'
             raise ArgumentError(shown_store(store, study), "is not there", None, remedy)
         try:
-            with collecting(study, plan, store, ways) as collector:
+            with collectors.collecting(study, plan, store, ways) as collector:
                 answer = status_of(plan, collector)
         except Refused as error:
             if error.name != "store_in_use":
@@ -651,8 +622,8 @@ def status(
 
 @collect.command()
 @click.argument("url")
-@access_options
-def backup(url: str, access: Access) -> None:
+@collectors.access_options
+def backup(url: str, access: collectors.Access) -> None:
     """Copy the store of the collector at URL while it runs.
 
     The command needs the owner's token. The collector writes the copy beside its store, with
@@ -669,15 +640,12 @@ def backup(url: str, access: Access) -> None:
         warner collect restore study.counts.sqlite-backup study.counts.sqlite
     """
     name = access.as_owner("collect backup", url).backup()
-    click.echo(
-        f"{visible(name)} is the copy, in the folder of the store on the collector's machine.",
-        err=True,
-    )
+    note(f"{visible(name)} is the copy, in the folder of the store on the collector's machine.")
 
 
 @collect.command()
-@click.argument("backup", type=STUDY)
-@click.argument("store", type=STUDY)
+@click.argument("backup", type=collectors.STUDY)
+@click.argument("store", type=collectors.STUDY)
 def restore(backup: str, store: str) -> None:
     """Make the file STORE from BACKUP, a copy of a store, and check that it is undamaged.
 
@@ -698,17 +666,16 @@ def restore(backup: str, store: str) -> None:
         rule, remedy = "is a database", "Restore it with its own tool, pg_restore"
         raise ArgumentError("STORE", rule, None, remedy)
     SQLiteStore(store).restore(backup)
-    click.echo(
+    note(
         f"{store} is ready, and undamaged. It lacks the reports that were accepted after the copy "
-        "was made. To go on without them, run: warner collect serve STUDY --restored",
-        err=True,
+        "was made. To go on without them, run: warner collect serve STUDY --restored"
     )
 
 
 @collect.command()
 @click.argument("reports", type=click.Path(dir_okay=False))
 @click.argument("url")
-@access_options
+@collectors.access_options
 @click.option(
     "--start",
     type=click.IntRange(0),
@@ -731,7 +698,7 @@ def restore(backup: str, store: str) -> None:
 def push(
     reports: str,
     url: str,
-    access: Access,
+    access: collectors.Access,
     start: int,
     allow_simulated: bool,
     allow_other_title: bool,
@@ -768,25 +735,24 @@ def push(
         except KeyboardInterrupt:
             raise Interrupted(_sent(sent, upload.n)) from None
         except WarnerError as error:
-            click.echo(_sent(sent, upload.n, isinstance(error, Later)), err=True)
+            note(_sent(sent, upload.n, isinstance(error, Later)))
             raise
     accepted = f"{plural(sent - start, 'report was', 'reports were')} accepted"
     if upload.is_simulated:
-        click.echo(_ABOUT_TRIAL, err=True)
+        note(_ABOUT_TRIAL)
     if before is None or None in new:
         status = shlex.join(["--server", remote.url, *access.given])
-        click.echo(
+        note(
             f"{accepted}. Each report counts once, even if it was sent before. To see how many "
-            f"people are counted in all, run: warner collect status STUDY {status}",
-            err=True,
+            f"people are counted in all, run: warner collect status STUDY {status}"
         )
         return
     n_new = sum(count or 0 for count in new)
     if n_old := sent - start - n_new:
         again = f"{n_old:,} that were counted before and are not counted again"
-        click.echo(f"{accepted}: {n_new:,} new, and {again}.", err=True)
+        note(f"{accepted}: {n_new:,} new, and {again}.")
     else:
-        click.echo(f"{accepted}, all of them new.", err=True)
+        note(f"{accepted}, all of them new.")
     shown = remote.status_with(before.people + n_new)
     _say_counted(max(shown.people, before.people + n_new), shown.planned)
 
@@ -798,9 +764,9 @@ def _say_counted(people: int, planned: int | None, is_news: bool = True) -> None
         counted += f", and the study planned {planned:,}"
     if planned is not None and people > _MANY_MORE * planned:
         question = "Check whether a file of another survey was sent to the collector."
-        click.echo(f"WARNING: {counted}. {question}", err=True)
+        warning(f"{counted}. {question}")
     elif is_news:
-        click.echo(f"{counted}.", err=True)
+        note(f"{counted}.")
 
 
 _OF_TRIAL = "collect push of simulated reports"

@@ -43,7 +43,7 @@ from warner.app.new_study.xlsform import read_form
 from warner.app.report.sheet import COUNTS, counts_to_fill, questions_of, sheet as paper_sheet
 from warner.app.report.writers import require_typst, to_html, to_pdf
 from warner.app.show_designs import show_meaning
-from warner.app.terminal import plural, say
+from warner.app.terminal import note, plural, say
 from warner.app.what_files_hold import refuse_overwriting, say_written, write_text
 from warner.collector.scripts import integrity, packaged_files
 from warner.collector.survey_document import survey_bytes, survey_digest
@@ -136,9 +136,7 @@ def _joined(
     help="Copy labels, and the smallest and largest numbers, only from these columns of ANSWERS.",
 )
 @click.option(
-    "--rounded",
-    is_flag=True,
-    help="Round copied numbers outwards, such as 3 and 57 to 0 and 60.",
+    "--rounded", is_flag=True, help="Round copied numbers outwards, such as 3 and 57 to 0 and 60."
 )
 @click.option(
     "--epsilon",
@@ -198,7 +196,10 @@ def new(
         warner new -o paper.toml --secret smokes --design smokes=crosswise:1/4
     """
     refuse_existing(output, answers, force)
-    _refuse_without_file(answers, values_from_data or copy is not None or rounded)
+    if answers is None and (values_from_data or copy is not None or rounded):
+        rule = "can be used only with a file of answers"
+        remedy = "Name the file: warner new ANSWERS"
+        raise ArgumentError("--values-from-data, --copy and --rounded", rule, None, remedy)
     asks = sys.stdin.isatty() if ask is None else ask
     questions: tuple[list[Question], list[Question]]
     left: list[str] = []
@@ -210,7 +211,13 @@ def new(
         if not names and asks:
             names = ask_names("The columns whose answers are secret")
         beside = names_in("--public", public)
-        _refuse_no_names(names, beside)
+        if not names:
+            rule = "must name the columns whose answers are to be protected"
+            raise ArgumentError("--secret", rule, None, "For example --secret smokes")
+        if both := ", ".join(name for name in beside if name in names):
+            rule = "must not name a column that --secret names too"
+            remedy = f"Leave {both} out of --public, or out of --secret"
+            raise ArgumentError("--public", rule, both, remedy)
         every = [*names, *beside]
         options = {key: by_name(f"--{key}", per_column[key], every) for key in _PER_COLUMN}
         left = [] if answers is None else other_columns(answers, every)
@@ -220,7 +227,9 @@ def new(
         ]
         if answers is not None:
             may = every if values_from_data else names_in("--copy", copy)
-            _refuse_unknown(may, every)
+            for name in may:
+                if name not in every:
+                    raise unknown("--copy", name, every, "the columns of --secret and --public")
             all_questions = copied(answers, all_questions, may, rounded)
         if asks:
             title = ask_title() if title is None else title
@@ -236,14 +245,9 @@ def new(
         and not per_column["design"],
     )
     study = study if people is None else with_mechanisms(study, people)
-    text = study.text()
-    write_text(text, output)
-    notes = (
-        [f"Columns left out, because you named them neither secret nor public: {listed(left)}."]
-        if left
-        else []
-    )
-    tell(study, output, answers, notes)
+    write_text(study.text(), output)
+    why = "Columns left out, because you named them neither secret nor public"
+    tell(study, output, answers, [f"{why}: {listed(left)}."] if left else [])
 
 
 def refuse_existing(output: str, answers: str | None, force: bool) -> None:
@@ -252,33 +256,6 @@ def refuse_existing(output: str, answers: str | None, force: bool) -> None:
     if output != "-" and Path(output).exists() and not force:
         rule, remedy = "already exists", "Choose another name, or replace it with --force"
         raise ArgumentError(output, rule, None, remedy)
-
-
-def _refuse_without_file(answers: str | None, copies: bool) -> None:
-    if copies and answers is None:
-        rule = "can be used only with a file of answers"
-        remedy = "Name the file: warner new ANSWERS"
-        raise ArgumentError("--values-from-data, --copy and --rounded", rule, None, remedy)
-
-
-def _refuse_unknown(copy: list[str], names: list[str]) -> None:
-    """Refuse to copy from a column that is neither secret nor public."""
-    for name in copy:
-        if name not in names:
-            raise unknown("--copy", name, names, "the columns of --secret and --public")
-
-
-def _refuse_no_names(secret: list[str], public: list[str]) -> None:
-    """Refuse a study without a question, and a column that is both secret and public."""
-    if not secret:
-        rule = "must name the columns whose answers are to be protected"
-        remedy = "For example --secret smokes"
-        raise ArgumentError("--secret", rule, None, remedy)
-    both = [name for name in public if name in secret]
-    if both:
-        rule = "must not name a column that --secret names too"
-        remedy = f"Leave {', '.join(both)} out of --public, or out of --secret"
-        raise ArgumentError("--public", rule, ", ".join(both), remedy)
 
 
 def tell(study: FirstStudy, output: str, source: str | None, notes: Sequence[str]) -> None:
@@ -313,7 +290,7 @@ def tell(study: FirstStudy, output: str, source: str | None, notes: Sequence[str
         print_it = f"warner study sheet {name} -o sheet.pdf" if study.is_on_paper else ""
         said.append(f"Next: {print_it or f'warner audit {name}'}")
     for line in said:
-        click.echo(visible(line).replace("\n", " "), err=True)
+        note(visible(line).replace("\n", " "))
 
 
 # -----------------------------------------------------------------------------------------------

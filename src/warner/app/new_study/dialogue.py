@@ -24,6 +24,7 @@ from warner.app.new_study.text import (
     with_labels,
     with_range,
 )
+from warner.app.terminal import note
 from warner.design.proposal import Proposal, propose
 from warner.designs import from_text
 from warner.domains import Categorical
@@ -39,11 +40,7 @@ _KINDS: dict[str, Kind] = {
     "dates": "dates",
 }
 _SECRET = ("labels", "whole numbers", "decimals", "places")
-_PUBLIC = (
-    "labels",
-    "whole numbers",
-    "dates",
-)
+_PUBLIC = ("labels", "whole numbers", "dates")
 
 
 def ask(text: str, default: str = "") -> str:
@@ -65,7 +62,7 @@ def ask_until(text: str, read: Callable[[str], _T], default: str = "") -> _T:
         try:
             return read(answer)
         except WarnerError as error:
-            click.echo(str(error), err=True)
+            note(str(error))
 
 
 def split(text: str) -> list[str]:
@@ -135,10 +132,7 @@ def ask_all() -> tuple[list[Question], list[Question]]:
                 return secret, public
             continue
         if name in [q.name for q in (*secret, *public)]:
-            click.echo(
-                f"{name} is already in the study. Type another name",
-                err=True,
-            )
+            note(f"{name} is already in the study. Type another name")
             continue
         is_public = _choose(f"{name}: secret or public", ("secret", "public")) == "public"
         kinds = _PUBLIC if is_public else _SECRET
@@ -154,7 +148,7 @@ def _choose(text: str, allowed: Sequence[str]) -> str:
         matches = [word for word in allowed if answer and word.startswith(answer)]
         if len(matches) == 1:
             return matches[0]
-        click.echo(f"Type one of {', '.join(allowed)}", err=True)
+        note(f"Type one of {', '.join(allowed)}")
 
 
 # -----------------------------------------------------------------------------------------------

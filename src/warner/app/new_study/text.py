@@ -292,7 +292,8 @@ class FirstStudy:
         if self.asks_one:
             return self.epsilon
         total = sum((Decimal(self.epsilon_of(q)) for q in self.secret), Decimal(0))
-        return _with_point(format(total.normalize(), "f"))
+        number = format(total.normalize(), "f")
+        return number if "." in number else f"{number}.0"
 
     def epsilon_of(self, question: Question) -> str:
         """The budget of one question in nats, as it is written."""
@@ -316,12 +317,6 @@ class FirstStudy:
         """The columns whose labels or limits are answers from a file."""
         return [q.name for q in (*self.secret, *self.public) if q.is_copied]
 
-    @property
-    def _usual_title(self) -> str:
-        names = [question.name for question in self.secret]
-        named = ", ".join(names) if len(names) <= _IN_TITLE else f"{len(names):,} questions"
-        return f"A survey of {named}"
-
     def text(self) -> str:
         """The study file."""
         written = "\n".join(self._lines()) + "\n"
@@ -344,7 +339,9 @@ class FirstStudy:
         yield ""
         if self.languages:
             yield f"languages = {toml(self.languages)}"
-        yield f"title = {toml(self.title or self._usual_title)}"
+        names = [question.name for question in self.secret]
+        named = ", ".join(names) if len(names) <= _IN_TITLE else f"{len(names):,} questions"
+        yield f"title = {toml(self.title or f'A survey of {named}')}"
         yield from self._ask() if self.asks_one else self._budget()
         for question in self.secret:
             yield from self._attribute(question)
@@ -557,7 +554,3 @@ def _factor(epsilon: str) -> str:
     if nats > 700:
         return "more than any number here"
     return f"{math.exp(nats):.1f}" if nats < 2.3 else f"{float(f'{math.exp(nats):.2g}'):,.0f}"
-
-
-def _with_point(number: str) -> str:
-    return number if "." in number else f"{number}.0"

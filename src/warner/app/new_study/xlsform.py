@@ -118,9 +118,8 @@ def _read(path: str) -> dict[str, Any]:
                 size = sum(member.file_size for member in parts.infolist())
         if size > _MOST_BYTES:
             rule = f"is too large for a form: more than {_MOST_BYTES >> 20} MiB"
-            raise FileError(
-                path, rule, f"{size >> 20:,} MiB", "Give the form, not a file of answers"
-            )
+            remedy = "Give the form, not a file of answers"
+            raise FileError(path, rule, f"{size >> 20:,} MiB", remedy)
         form: dict[str, Any] = workbook_to_json(get_xlsform(os.fspath(path)), form_name="form")
         return form
     except FileError:
@@ -152,8 +151,10 @@ class _Reader:
         languages = self._languages(marked)
         self._form = replace(self._form, languages=languages, title=self._title(languages))
         for item in marked:
-            with self._left(item.row["name"]):
+            try:
                 self._add(item)
+            except _LeftOutError as error:
+                self._leave(item.row["name"], str(error))
         if not self._form.secret:
             rule = "has no marked question that can be randomised"
             remedy = (
@@ -167,14 +168,6 @@ class _Reader:
 
     def _leave(self, name: str, reason: str) -> None:
         self._form.left.setdefault(reason, []).append(name)
-
-    @contextlib.contextmanager
-    def _left(self, name: str) -> Iterator[None]:
-        """Leave a question out for the reason that the block raises."""
-        try:
-            yield
-        except _LeftOutError as error:
-            self._leave(name, str(error))
 
     def _languages(self, marked: Sequence[_Item]) -> tuple[str, ...]:
         """The tags of the languages in which marked questions have texts, the default first."""
@@ -249,7 +242,7 @@ class _Reader:
         self._form.secret.append(question)
 
     def _question(self, item: _Item, is_public: bool) -> Question:
-        """A question with its text and its values."""
+        """A question with its text and its domain."""
         row = item.row
         if item.is_repeated:
             raise _LeftOutError("it stands in a repeat, so one person answers it several times")
@@ -265,13 +258,8 @@ class _Reader:
         if text is None and len(self._form.languages) > 1:
             text = dict.fromkeys(self._form.languages, TO_DECIDE)
         help_text = self._texts(row.get("hint"))
-        question = Question(
-            name, "labels", text, shown={} if help_text is None else {"help": help_text}
-        )
-        return self._with_values(question, row, is_public)
-
-    def _with_values(self, question: Question, row: Mapping[str, Any], is_public: bool) -> Question:
-        """The question with its domain."""
+        shown = {} if help_text is None else {"help": help_text}
+        question = Question(name, "labels", text, shown=shown)
         form = row["type"]
         if form in ("select one", "select one external"):
             return self._with_choices(question, row)
@@ -286,13 +274,10 @@ class _Reader:
             return _ranged(question, row.get("parameters") or {})
         if form == "date" and is_public:
             return replace(question, kind="dates")
+        reason = _REASONS.get(form, f"questions of the type {form} cannot be randomised")
         if form == "select all that apply":
-            raise _LeftOutError(
-                "people choose several answers, but a public column can hold only one"
-            )
-        raise _LeftOutError(
-            _REASONS.get(form, f"questions of the type {form} cannot be randomised")
-        )
+            reason = "people choose several answers, but a public column can hold only one"
+        raise _LeftOutError(reason)
 
     def _with_choices(self, question: Question, row: Mapping[str, Any]) -> Question:
         """The question with the choices of its list."""
@@ -315,9 +300,8 @@ class _Reader:
             ]
             if displayed != names:
                 answers[tag] = displayed
-        return replace(
-            question, shown={**question.shown, "answers": answers} if answers else question.shown
-        )
+        more = {"answers": answers} if answers else {}
+        return replace(question, shown={**question.shown, **more})
 
 
 class _LeftOutError(Exception):
@@ -350,14 +334,10 @@ def _questions(
 
 def _options(row: Mapping[str, Any]) -> dict[str, object]:
     """{key without the prefix: value} of the columns of a row for warner."""
-    options: dict[str, object] = {}
     nested = row.get("warner")
-    for key, value in nested.items() if isinstance(nested, Mapping) else ():
-        options[str(key)] = _value(value)
-    for key, value in row.items():
-        if key.startswith("warner_"):
-            options[key.removeprefix("warner_")] = _value(value)
-    return {key: value for key, value in options.items() if value != ""}
+    cells = {str(k): v for k, v in nested.items()} if isinstance(nested, Mapping) else {}
+    cells |= {k.removeprefix("warner_"): v for k, v in row.items() if k.startswith("warner_")}
+    return {key: value for key, cell in cells.items() if (value := _value(cell)) != ""}
 
 
 def _value(text: Any) -> object:
@@ -386,11 +366,7 @@ def _budget(name: str, epsilon: object) -> str:
 def _by_name(text: Any) -> dict[str, str]:
     """{language as the form calls it: text}."""
     if isinstance(text, Mapping):
-        return {
-            str(name): str(text_of_name)
-            for name, text_of_name in text.items()
-            if isinstance(text_of_name, str)
-        }
+        return {str(name): each for name, each in text.items() if isinstance(each, str)}
     return {_PLAIN: text} if isinstance(text, str) and text else {}
 
 
@@ -442,12 +418,12 @@ def limits_of(constraint: str, whole: bool = True) -> tuple[str, str] | None:
             return None
         step = Decimal(1) if whole and sign in ("<", ">") and number % 1 == 0 else Decimal(0)
         if sign.startswith(">"):
-            bound = (
-                number + step if not whole else (number + step).to_integral_value("ROUND_CEILING")
-            )
+            bound = number + step
+            bound = bound.to_integral_value("ROUND_CEILING") if whole else bound
             low = bound if low is None else max(low, bound)
         else:
-            bound = number - step if not whole else (number - step).to_integral_value("ROUND_FLOOR")
+            bound = number - step
+            bound = bound.to_integral_value("ROUND_FLOOR") if whole else bound
             high = bound if high is None else min(high, bound)
     if low is None or high is None or low >= high:
         return None

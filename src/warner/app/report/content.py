@@ -100,7 +100,14 @@ def shares_of(result: Estimate, level: float, target: str, top: int) -> Shares:
     if result.fit.probabilities is None:
         return Shares([])
     if has_bands(domain):
-        return Shares(_ranges(result, level, target))
+        in_bands = summary_rows(result, bands_of(result.domain), level, target)
+        labels = [label for _, _, label in bands(domain)]
+        return Shares(
+            [
+                {**row, "value": label, "estimate": min(max(row["estimate"], 0.0), 1.0)}
+                for row, label in zip(in_bands, labels, strict=True)
+            ]
+        )
     is_chosen = domain.size > top
     # The reports choose which are the largest, so intervals hold for all values at once; for places
     # such intervals would take minutes.
@@ -131,15 +138,6 @@ def answer_rows(result: Estimate, level: float, target: str, kind: str | None = 
         for label, share, (low, high), alone in zip(
             domain.labels, shares, limits, unbiased, strict=True
         )
-    ]
-
-
-def _ranges(result: Estimate, level: float, target: str) -> list[Row]:
-    """The shares of the bands of a question of numbers."""
-    rows = summary_rows(result, bands_of(result.domain), level, target)
-    return [
-        {**row, "value": label, "estimate": min(max(row["estimate"], 0.0), 1.0)}
-        for row, (_, _, label) in zip(rows, bands(result.domain.answered), strict=True)
     ]
 
 

@@ -16,13 +16,7 @@ from warner._core.errors import MethodWarning, WarnerError
 from warner._core.progress import steps
 from warner._core.survey_design import SurveyDesign
 from warner._core.table import Column, Table
-from warner._core.text import (
-    decimals_of_percent,
-    lead,
-    percent,
-    percent_interval,
-    visible,
-)
+from warner._core.text import decimals_of_percent, lead, percent, percent_interval, visible
 from warner.app.report.content import (
     Block,
     Points,
@@ -312,11 +306,9 @@ class Question:
 
     def _cell(self, row: Row) -> str:
         """A share or a number with its interval."""
-        return (
-            _figures(row, self.is_bounded)
-            if row["is_share"]
-            else "{} ({})".format(*figures_of(row))
-        )
+        if row["is_share"]:
+            return _figures(row, self.is_bounded)
+        return "{} ({})".format(*figures_of(row))
 
     def _people(self) -> str:
         """How many people took part, and how many of them answered."""
@@ -397,16 +389,11 @@ class Question:
         sentences = [design_effect_in_words(self.estimate)]
         survey = self.estimate.data.survey
         if survey is not None and len(design.columns) > (design.weights is not None):
-            sentences.insert(
-                0,
-                "The intervals allow for how people were drawn for the survey "
-                f"({survey.drawn.text}).",
-            )
+            drawn = f"how people were drawn for the survey ({survey.drawn.text})."
+            sentences = [f"The intervals allow for {drawn}", *sentences]
         if design.weights is not None:
-            sentences.insert(
-                0,
-                f"In all numbers, each person counts as much as the column {design.weights} says.",
-            )
+            weighed = f"each person counts as much as the column {design.weights} says."
+            sentences = [f"In all numbers, {weighed}", *sentences]
         return visible(" ".join(sentences))
 
     def _about_shares(self) -> list[Block]:
@@ -467,9 +454,7 @@ class Question:
         if not self._has_groups:
             return []
         compared = self._compared
-        differences: list[Block] = [compared] if isinstance(compared, str) else []
-        if isinstance(compared, Differences):
-            differences = _differences(compared, self)
+        differences = [compared] if isinstance(compared, str) else _differences(compared, self)
         return [
             Section(f"By {self.columns}", tuple(self._by_group())),
             Section(f"Differences by {self.columns}", tuple(differences)),
@@ -509,10 +494,8 @@ class Question:
     def has_single_people(self) -> bool:
         """Whether a number may be about one person: all of them, or a group."""
         groups = self._asked_groups.values() if self._has_groups else ()
-        return self.estimate.n <= 1 or any(
-            sum(tally.n for tally in tallies) <= max(tally.reports_per_person for tally in tallies)
-            for tallies in groups
-        )
+        of_one = [max(tally.reports_per_person for tally in tallies) for tallies in groups]
+        return self.estimate.n <= 1 or bool((self.group_sizes <= of_one).any())
 
     @cached_property
     def _groups_alone(self) -> list[tuple[str, Estimate]]:
@@ -524,15 +507,13 @@ class Question:
             listed = [group for group in listed if sizes[group[0]] >= least][:_MOST_GROUPS]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MethodWarning)
+            how = self.settings.method, self.attributes
             if self.cells is None:
                 return [
-                    (
-                        label(key),
-                        estimate(one_or_all(tallies), self.settings.method, self.attributes),
-                    )
+                    (label(key), estimate(one_or_all(tallies), *how))
                     for key, tallies in steps(listed, "estimating groups")
                 ]
-            of_all = estimate(self.cells, self.settings.method, self.attributes, **self._survey)
+            of_all = estimate(self.cells, *how, **self._survey)
             return [(label(key), of_all[key]) for key, _ in listed]
 
     @cached_property
@@ -545,7 +526,7 @@ class Question:
                 for row in summary_rows(of_group, self.summaries, level, target):
                     tables.setdefault(row["text"], []).append((name, of_group.n, row))
             return tables
-        of_one = _key_rows if self._keys else answer_rows
+        of_one = Estimate.key_rows if self._keys else answer_rows
         # Of drawn questions, the people who were asked this one, or all that stand together.
         by_name = [
             (name, of_group.data.n_of_all, of_one(of_group, level, target))
@@ -595,7 +576,7 @@ class Question:
     def answers(self) -> list[tuple[int, str]]:
         """The answers that tables by group are about: of two "yes", of many the commonest."""
         if self._keys:
-            rows = _key_rows(self.estimate, self.settings.level, self.settings.target)
+            rows = self.estimate.key_rows(self.settings.level, self.settings.target)
             shares = np.array([row["estimate"] for row in rows])
             names = [name_of(row["value"]) for row in rows]
         else:
@@ -612,15 +593,9 @@ class Question:
     def _compared(self) -> Differences | str:
         """The differences of the groups, or a sentence that says why there are none."""
         if self._keys:
-            return (
-                "Differences between groups are not computed for this kind of question (keys with "
-                "values)."
-            )
+            return _NOT_OF_KEYS
         if self.summaries and self.has_nonresponse:
-            return (
-                "These numbers are not compared between groups, because some people may have given "
-                "no answer."
-            )
+            return _NOT_OF_ANSWERED
         # Of numbers in bands the mean, the median, the quartiles and the bands.
         of = None if has_bands(self.domain) else "mean" if self.summaries else "shares"
         if of is None and len(self._each_group) > _MOST_GROUPS:
@@ -658,11 +633,6 @@ class Question:
     def whose_differences(self, result: Differences) -> list[str]:
         """A sentence where shares are of those who answered, but differences are not."""
         return [_OF_ALL_PEOPLE] if self.has_nonresponse and result.of == "shares" else []
-
-
-def _key_rows(result: Estimate, level: float, target: str) -> list[Row]:
-    """The frequencies of all keys in the order of their domain."""
-    return list(result.key_rows(level, target))
 
 
 def _differences(result: Differences, question: Question) -> list[Block]:
@@ -745,6 +715,12 @@ def _no_difference(result: Differences) -> str:
     return "No difference between the groups is larger than chance explains."
 
 
+_NOT_OF_KEYS = (
+    "Differences between groups are not computed for this kind of question (keys with values)."
+)
+_NOT_OF_ANSWERED = (
+    "These numbers are not compared between groups, because some people may have given no answer."
+)
 _OF_ALL_PEOPLE = "These differences count all people, including those who gave no answer."
 _STEADIED = (
     "The differences were computed from estimates that are right on average. The shares of the "

@@ -104,18 +104,13 @@ def _sections(source: Source, settings: Settings, title: str) -> Iterator[Sectio
         yield from (question.section() for question in source.questions)
         yield _privacy(source, settings)
         return
-    yield _in_short(source, settings)
+    points = Points(tuple(question.in_short() for question in source.questions))
+    yield Section("In short", (points, *_about_limits(source, settings)))
     yield from (question.section() for question in source.questions)
     yield _privacy(source, settings)
     yield _meaning(source, settings)
     yield _method(source, settings)
     yield _citation(source, title)
-
-
-def _in_short(source: Source, settings: Settings) -> Section:
-    """The first section: one sentence for each question."""
-    points = Points(tuple(question.in_short() for question in source.questions))
-    return Section("In short", (points, *_about_limits(source, settings)))
 
 
 def _about_limits(source: Source, settings: Settings) -> list[str]:
@@ -173,11 +168,6 @@ def _hidden(source: Source) -> Strength:
     return least if all(g.sensitive is None for g in promised) else max(least, Strength.WEAK)
 
 
-def _has_several_ways(source: Source) -> bool:
-    """Whether the answers to one question were randomised by several mechanisms or budgets."""
-    return any(len({canonical(t.header) for t in parts}) > 1 for parts in source.tallies.values())
-
-
 def _is_randomized(source: Source) -> bool:
     """Whether no question has an infinite epsilon."""
     return all(math.isfinite(promised.total) for promised in _guarantees(source))
@@ -200,7 +190,7 @@ def _privacy(source: Source, settings: Settings) -> Section:
         "randomised answer, called a report, tells about a person depends on the question and the "
         f"answer. It can be {most}."
         if _is_randomized(source)
-        else "Not all answers were randomised: some were counted as people gave them.",
+        else "Not all answers were randomised: some were counted as people gave them."
     ]
     blocks += _of_each_question(source, settings)
     blocks += _totals(_mechanisms(source), source.rounds)
@@ -431,6 +421,8 @@ def _meaning(source: Source, settings: Settings) -> Section:
         "intervals at once. Among many intervals, some miss the true number.",
     ]
     dropped = [visible(settings.labels.get(name, name)) for name in settings.dropped]
+    headers = [{canonical(tally.header) for tally in parts} for parts in source.tallies.values()]
+    is_in_several_ways = any(len(different) > 1 for different in headers)
     says_not = [
         *_not_allowed_for(source),
         *(
@@ -441,7 +433,7 @@ def _meaning(source: Source, settings: Settings) -> Section:
             if dropped
             else []
         ),
-        *([_IN_SEVERAL_WAYS] if _has_several_ways(source) else []),
+        *([_IN_SEVERAL_WAYS] if is_in_several_ways else []),
         "An interval that begins at 0 does not show that nobody gives this answer.",
         "Two intervals that overlap do not show that two groups are alike. Differences have "
         "intervals of their own.",
@@ -496,17 +488,15 @@ def _method(source: Source, settings: Settings) -> Section:
             "People randomised their answers themselves, with a card (randomised response). "
             "Epsilon says how much a report can tell. It follows from the chances on the card."
         )
-    blocks: list[Block] = [
-        how,
-        Table(head, listed, title="How answers were randomised"),
-    ]
+    blocks: list[Block] = [how, Table(head, listed, title="How answers were randomised")]
     notes: dict[str, list[str]] = {}
     for question in source.questions:
         result = question.estimate
         kind = question.interval_kind
         about = NO_INTERVALS if kind == "none" else INTERVALS.get(kind, "")
         about = f"Intervals of shares: {about[:1].lower()}{about[1:]}" if about else ""
-        summary = _sentences(result.estimator.summary)
+        summary = result.estimator.summary
+        summary = f"{upper(summary)}." if summary else ""
         text = f"{summary} {about} Name of the method in the program: {result.method}."
         notes.setdefault(text.strip(), []).append(visible(question.name))
     if said := [
@@ -527,10 +517,6 @@ def _method(source: Source, settings: Settings) -> Section:
     )
     blocks.append(Points(tuple(prints)))
     return Section("Method", tuple(blocks))
-
-
-def _sentences(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
 def _citation(source: Source, title: str) -> Section:

@@ -57,10 +57,8 @@ def questions_of(
 ) -> list[Question]:
     """The questions of a study on paper; ``draws`` says what people draw with, "" of all others."""
     if study.groups:
-        rule, remedy = (
-            "has groups, but a sheet is for all people",
-            "Write a study file for each group",
-        )
+        rule = "has groups, but a sheet is for all people"
+        remedy = "Write a study file for each group"
         raise ArgumentError(path, rule, ", ".join(study.groups), remedy)
     questions = []
     for name, mechanism in study.mechanisms.items():
@@ -241,12 +239,11 @@ def _for_interviewers(study: Study, questions: list[Question], path: str, counts
         else _counted(study, questions, counts)
     )
     commands = _commands(study, questions, path, counts)
-    law = Points(
-        tuple(
-            f"{question.name}: {question.design.text}, epsilon {_epsilon(question.design)}"
-            for question in questions
-        )
-    )
+    laws = []
+    for question in questions:
+        total = question.design.guarantee.total
+        epsilon = "without bound" if math.isinf(total) else f"{total:.4g}"
+        laws.append(f"{question.name}: {question.design.text}, epsilon {epsilon}")
     return Section(
         "For the interviewer: do not hand this page out",
         parts=(
@@ -259,7 +256,7 @@ def _for_interviewers(study: Study, questions: list[Question], path: str, counts
                     "answers with 95 % intervals, and charts:",
                     Commands("\n".join(commands)),
                     "The shares are computed from the designs of the questions on this sheet:",
-                    law,
+                    Points(tuple(laws)),
                 ),
             ),
         ),
@@ -357,11 +354,6 @@ def _commands(study: Study, questions: list[Question], path: str, counts: str) -
 
 def _quoted(path: str) -> str:
     return f'"{path}"' if " " in path else path
-
-
-def _epsilon(design: PaperDesign) -> str:
-    total = design.guarantee.total
-    return "without bound" if math.isinf(total) else f"{total:.4g}"
 
 
 def is_by_sheet(study: Study) -> bool:
