@@ -26,11 +26,9 @@ from warner._core.table import Column, Table, Tabular, as_text
 from warner.estimators.survey_noise import moments_of_sum
 from warner.results.differences import (
     MEAN_ELSEWHERE,
-    Sample,
     WaldTest,
     holm,
     numbers_of_values,
-    p_of_difference,
     root_of_inverse,
     shown_p,
 )
@@ -38,6 +36,7 @@ from warner.results.estimate import group_table
 from warner.results.from_tally import GroupTable, label
 from warner.results.intervals import normal_quantile
 from warner.results.pooling import time_as_number
+from warner.results.samples import Sample, p_of_difference
 
 _LEAST_GROUPS = 3
 
