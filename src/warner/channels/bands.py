@@ -284,15 +284,8 @@ class BandChannel(Channel):
         if self._width is None:
             return self
         starts = np.arange(self.shape[0] - self._width + 1)[:, None]
-        return _from_starts(
-            self.shape[0],
-            self._width,
-            len(starts),
-            starts,
-            np.ones(starts.shape),
-            self.low,
-            self.gain,
-        )
+        rows, even = self.shape[0], np.ones(starts.shape)
+        return _from_starts(rows, self._width, len(starts), starts, even, self.low, self.gain)
 
     def coarsened(self, w: FloatArray, starts: IntArray) -> tuple[Channel, FloatArray]:
         # The windows of a cell are the mean of those of its values.

@@ -272,15 +272,10 @@ class StackedRows(Stacked):
         if self.is_inverted_together:
             return self.complete()._inverse @ self.complete_weights(w)
         parts = zip(self._mixture, self.channels, self.split(w), self.shares, strict=True)
-        return np.asarray(
-            np.sum(
-                [
-                    (mix * channel.invert(weights / share).T).T
-                    for mix, channel, weights, share in parts
-                ],
-                axis=0,
-            )
-        )
+        each = [
+            (mix * channel.invert(weights / share).T).T for mix, channel, weights, share in parts
+        ]
+        return np.asarray(np.sum(each, axis=0))
 
     def inverse_moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The moments of the mixture, for theta (K,) that sums to one."""

@@ -908,12 +908,8 @@ class SupportRows(SupportInverse, NearlyConstantRows):
             block = np.packbits(bits, axis=1)
             packed[start : start + len(block), : block.shape[1]] = block
         packed[-1, members.size >> 3] = 128 >> (members.size & 7)
-        small = SupportRows(
-            packed,
-            members.size + 1,
-            np.append(self.base[rows], 0.0),
-            np.append(self.gain[rows], 1.0),
-        )
+        base, gain = np.append(self.base[rows], 0.0), np.append(self.gain[rows], 1.0)
+        small = SupportRows(packed, members.size + 1, base, gain)
 
         def lift(theta: FloatArray) -> FloatArray:
             lifted = theta[-1] * counts / total

@@ -312,7 +312,10 @@ class Collector:
     # What requests ask for.
 
     def submit(self, batch: Batch, simulated: bool = False) -> Future[Accepted]:
-        """Count a batch unless it is counted already; stores take real or simulated ones alone."""
+        """Count the submissions of a batch, unless they are counted already.
+
+        A store holds either real reports or simulated ones: the first that is counted decides.
+        """
         future: Future[Accepted] = Future()
         future.set_running_or_notify_cancel()  # a request that is dropped is counted
         refused = self._refusal()
@@ -343,7 +346,10 @@ class Collector:
         return np.asarray(self._ask(lambda: self._are_spent(ids)))
 
     def exchange(self, code_id: bytes, request: bytes) -> None:
-        """Keep that the code with this id was exchanged, unless another request did that before."""
+        """Keep that the code with this id was exchanged, unless it was by another request.
+
+        The same request may come again, because its answer can be lost.
+        """
         again = hashlib.sha256(b"warner exchange\n" + code_id + request).digest()[:ID_BYTES]
         ids = np.frombuffer(code_id + again, np.uint8).reshape(2, ID_BYTES)
         self._ask(lambda: self._exchange(ids))

@@ -427,7 +427,11 @@ def audit_law(mechanism: Mechanism, samples: int | None) -> Audit:
 
 
 def audit_parts(mechanism: Combined, samples: int | None) -> Audit:
-    """Audit reports that are independent given the answer, and list their tuples if few."""
+    """Audit several reports that are independent given the answer.
+
+    The mechanism of every report is audited exactly, and the sum of the epsilons is rounded up. If
+    there are few enough tuples of reports (``is_enumerable``), they are also listed.
+    """
     parts = mechanism.parts
     # Equal mechanisms are audited once.
     different = {canonical(each.header): each for each in parts.values()}

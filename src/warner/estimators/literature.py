@@ -831,7 +831,10 @@ def _bic(fit: Fit, n: int, mixture: _Mixture) -> float | None:
 def _window(
     theta: np.ndarray, single: np.ndarray, tau: np.ndarray, most: int, level: int, fewest: int
 ) -> tuple[np.ndarray | None, int]:
-    """The ceil(K / 2^level) adjacent single values of least weight, or half as many, and so on."""
+    """The window of ceil(K / 2^level) adjacent single values of least weight.
+
+    It is halved until its weight is below the mean of tau in it.
+    """
     size = theta.size
     while True:
         width = min(-(-size // 2**level), most)

@@ -207,7 +207,11 @@ def uniqueness(
 
 
 def _scaled(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """C'C of scaled columns, and the scales: rows by their largest entry, columns by length."""
+    """C'C of scaled columns, and the scales of the columns.
+
+    Each row is divided by its largest entry, then each column by its length. That changes no rank,
+    and a row counts however rare it is, a column however weak.
+    """
     high = columns.max(axis=1, keepdims=True)
     rows = columns / np.where(high > 0, high, 1.0)
     norms = np.sqrt((rows**2).sum(axis=0))

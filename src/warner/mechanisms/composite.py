@@ -602,13 +602,10 @@ class Repeated(Combined):
 
     @classmethod
     def _rebuild(cls, domain: Domain, epsilon: float, parameters: Mapping[str, Any]) -> Self:
-        return cls(
-            [
-                mechanism
-                for header, times in parameters["parts"]
-                for mechanism in [from_header(header)] * times
-            ]
-        )
+        parts: list[Mechanism] = []
+        for header, times in parameters["parts"]:
+            parts += [from_header(header)] * times
+        return cls(parts)
 
     def __repr__(self) -> str:
         shown = ", ".join(

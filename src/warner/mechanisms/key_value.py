@@ -246,12 +246,8 @@ class KeyValue(Mechanism):
         if list(domain.attributes) != [_KEY, _VALUE]:
             rule = "must be a Product of the attributes key and value"
             raise ArgumentError("domain", rule, type(domain).__name__)
-        return cls(
-            domain.attributes[_KEY].unpadded,
-            domain.attributes[_VALUE],
-            epsilon,
-            **parameters,
-        )
+        keys, values = domain.attributes[_KEY].unpadded, domain.attributes[_VALUE]
+        return cls(keys, values, epsilon, **parameters)
 
     def __repr__(self) -> str:
         more = "".join(f", {k}={show(v)}" for k, v in self.parameters().items())

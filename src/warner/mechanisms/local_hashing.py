@@ -160,12 +160,8 @@ class LocalHashing(Mechanism):
         if self.whole_reports:
             return super().report_channel(rows)
         schema = cast(SupportCounts, self.schema)
-        law = HashedReports(
-            self.domain.size,
-            schema.hashes,
-            float(self.law.low),
-            float(self.law.high - self.law.low),
-        )
+        low, gap = float(self.law.low), float(self.law.high - self.law.low)
+        law = HashedReports(self.domain.size, schema.hashes, low, gap)
         return HashedRows(law, *schema.parts(schema.unpack(rows)))
 
     def channel_of_reports(

@@ -199,13 +199,8 @@ class WindowMechanism(Numeric):
     def channel(self) -> BandChannel:
         low, gain = float(self.law.low), float(self.law.high - self.law.low)
         if not self.domain.is_binned:
-            return windows_at(
-                self.cells,
-                self.width,
-                np.arange(self.domain.size) / (self.domain.size - 1),
-                low,
-                gain,
-            )
+            positions = np.arange(self.domain.size) / (self.domain.size - 1)
+            return windows_at(self.cells, self.width, positions, low, gain)
         return windows(self.cells, self.width, self.domain.size, low, gain)
 
     def probabilities(self) -> np.ndarray:

@@ -394,13 +394,8 @@ class UtilityOptimizedRappor(UtilityOptimizedBits):
         if others:
             check_representable(self.requested, 1 - dropped, "naming a value that is not sensitive")
         self.schema = self._bit_schema()
-        self.law = GuardedBits(
-            self._keep_threshold,
-            self._raise_threshold,
-            self._drop_threshold,
-            domain.size - others,
-            others,
-        )
+        thresholds = self._keep_threshold, self._raise_threshold, self._drop_threshold
+        self.law = GuardedBits(*thresholds, domain.size - others, others)
         self.check_realisable()
 
     def parameters(self) -> dict[str, Any]:

@@ -178,12 +178,9 @@ def _facets(
                 drawn = _dots_of_groups(
                     rows_of_value, [*labels.values()], scale, sizes, is_named=i % columns == 0
                 )
-            panels.append(
-                drawn.properties(
-                    title=alt.TitleParams(folded(value).split("\n"), fontSize=12),
-                    width=WIDTH if columns == 1 else _PANEL,
-                )
-            )
+            name = alt.TitleParams(folded(value).split("\n"), fontSize=12)
+            width = WIDTH if columns == 1 else _PANEL
+            panels.append(drawn.properties(title=name, width=width))
         return _of_one_legend(panels, titled(heading, [caption]), columns)
 
     return Undrawn(ends if axis is None else [], draw)

@@ -274,13 +274,8 @@ def marginal_estimate(estimate: Solution, names: str | Sequence[str]) -> Solutio
     sums = None if alone else Sums(estimate, domain.shape, keep, usual)
     attribute = estimate.attribute if len(keep) > 1 else list(domain.attributes)[keep[0]]
     # Independent draws of shares do not show how the noise of neighbouring cells cancels in sums.
-    return Solution(
-        replace(fit, probabilities=shares, status=status, posterior=None, path=None),
-        summed_data,
-        estimate.estimator,
-        attribute,
-        sums,
-    )
+    fit = replace(fit, probabilities=shares, status=status, posterior=None, path=None)
+    return Solution(fit, summed_data, estimate.estimator, attribute, sums)
 
 
 def attribute_names(domain: Domain) -> list[str]:

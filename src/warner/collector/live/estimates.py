@@ -104,14 +104,10 @@ def _estimates_json(questions: Sequence[Question], study: Study) -> str:
 def _estimates_csv(questions: Sequence[Question], study: Study) -> str:
     """The estimates as ``warner estimate --csv`` writes them, with the options of the page."""
     summaries = {q.name: q.summaries for q in questions}
-    return table_of_estimates(
-        [q.estimate for q in questions if q.estimate is not None],
-        LEVEL,
-        TARGET,
-        (),
-        kind_of_intervals(planned_of(study)),
-        lambda result: summaries.get(str(result.attribute), ()),
-    ).csv()
+    estimates = [q.estimate for q in questions if q.estimate is not None]
+    named = lambda result: summaries.get(str(result.attribute), ())
+    kind = kind_of_intervals(planned_of(study))
+    return table_of_estimates(estimates, LEVEL, TARGET, (), kind, named).csv()
 
 
 def _picture_png(questions: Sequence[Question], study: Study) -> bytes:

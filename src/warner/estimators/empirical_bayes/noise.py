@@ -86,15 +86,8 @@ class EstimateNoise:
         if isinstance(channel, HashPool):
             y, worth = _pool_estimates(channel, data, y, q, gap)
             n *= worth
-        return cls(
-            n,
-            y,
-            q * (1 - q) / gap**2,
-            (1 - 2 * q) / gap,
-            q,
-            gap,
-            channel.reports_are_values,
-        ).balanced()
+        null, slope = q * (1 - q) / gap**2, (1 - 2 * q) / gap
+        return cls(n, y, null, slope, q, gap, channel.reports_are_values).balanced()
 
     def balanced(self) -> EstimateNoise:
         """The same noise with y moved in proportion to its variances, so that y sums to one.
@@ -166,12 +159,8 @@ class EstimateNoise:
         z = integral dt / sd(t) = sqrt(n) arcsin((2t - slope) / r),   r^2 = slope^2 + 4 null
         """
         r = np.sqrt(self.slope**2 + 4 * self.null)
-        return np.asarray(
-            np.sqrt(self.n)
-            * np.arcsin(
-                np.clip((2 * np.clip(t, 0.0, 1.0) - self.slope) / np.maximum(r, _TINY), -1.0, 1.0)
-            )
-        )
+        sine = (2 * np.clip(t, 0.0, 1.0) - self.slope) / np.maximum(r, _TINY)
+        return np.asarray(np.sqrt(self.n) * np.arcsin(np.clip(sine, -1.0, 1.0)))
 
     def _kinds(self) -> np.ndarray:
         """null and slope (2, K), rounded so that values with the same noise have equal numbers."""
