@@ -132,6 +132,8 @@ class Origin:
     """What was seen of the files while they were read, which a page of their results says."""
 
     has_rows: bool = False  # whether a file has a row for each person, and not only counts
+    public: dict[str, None] = field(default_factory=dict)  # the public columns of report files
+    beside: dict[str, None] = field(default_factory=dict)  # further columns of tables on paper
     # {question of a table on paper: who was left out, in sentences}
     left_out: dict[str, list[str]] = field(default_factory=dict)
 
@@ -252,7 +254,11 @@ class OnPaper:
         if not cards:
             if self.drop_missing:
                 raise self._needs_people()
-            self.origin.has_rows |= is_report_file(path)
+            if is_report_file(path):
+                from warner.io import open_reports
+
+                self.origin.has_rows = True
+                self.origin.public |= dict.fromkeys(open_reports(path).public)
             return read_or_count(path)
         self._say_without_column(path, cards)
         tallies = {}
@@ -306,7 +312,9 @@ class OnPaper:
                 f"{last:,}. If these are the same people, delete one copy. Otherwise intervals "
                 "would be too short."
             )
-        self.origin.has_rows |= said.has_rows
+        self.origin.has_rows |= bool(said.columns)
+        questions = {said.question, *(() if self.study is None else self.study.mechanisms)}
+        self.origin.beside |= dict.fromkeys(n for n in said.columns if n not in questions)
         of_page = self.origin.left_out.setdefault(said.question or name or design.text, [])
         if self.drop_missing:
             without_answer = f"{self._left_out(said, columns or ())}."

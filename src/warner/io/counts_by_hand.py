@@ -290,7 +290,7 @@ class Said(NamedTuple):
     """What people said on paper."""
 
     question: str | None  # its name; None where the table does not say it
-    has_rows: bool  # whether the table has a row for each person, and so no counts
+    columns: tuple[str, ...]  # of a table with a row for each person; () for a table of counts
     tally: Tally  # of groups where there are public columns, whose values are taken as they are
     codes: str  # which word each code stands for, where words are written as codes; "" else
     left_out: Mapping[tuple[str, ...], int]  # {public values: people without an answer}
@@ -386,8 +386,8 @@ def read_said(
     codes_in_words = codes_said(said, mechanism.report_words)
     repeated = None if counted is not None else _repeated(lines)
     tally = Tally(mechanism.header, counts, groups)
-    has_rows = counted is None
-    return Said(question, has_rows, tally, codes_in_words, left_out, without_entry, repeated)
+    columns = tuple(names) if counted is None else ()
+    return Said(question, columns, tally, codes_in_words, left_out, without_entry, repeated)
 
 
 def _repeated(lines: Sequence[tuple[int, Sequence[str]]]) -> tuple[int, int, int] | None:

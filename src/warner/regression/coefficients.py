@@ -137,8 +137,8 @@ class Parameter:
         low, high = self.interval(level)
         numbers = {"estimate": self.estimate, "error": self.error, "z": None, "p": self.p}
         numbers |= {"low": low, "high": high}
-        known = {key: None if number != number else number for key, number in numbers.items()}
-        return {"value": None, "covariate": self.name, **known}
+        entries = {key: None if number != number else number for key, number in numbers.items()}
+        return {"value": None, "covariate": self.name, **entries}
 
 
 @dataclass(frozen=True, eq=False)

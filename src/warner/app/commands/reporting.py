@@ -243,7 +243,7 @@ def report(
     for question in questions:
         if may_be_codes(question.domain) and tells_numbers_apart(question.estimate.data):
             say(f"{question.name}: {SINGLE_CODES}")
-    tallied = [name for parts in together.values() for tally in parts for name in tally.names]
+    public = list(_public_columns(stated, together) | origin.public)
     content = build(
         Source(
             chosen_tallies(together, only),
@@ -253,9 +253,10 @@ def report(
             rounds,
             importlib.metadata.version("warner"),
             nobody,
-            list(dict.fromkeys([*([] if stated is None else stated.public), *tallied])),
+            public,
             stated is not None and stated.collect.access == "open",
             origin.has_rows,
+            [name for name in origin.beside if name not in public],
         ),
         settings,
     )

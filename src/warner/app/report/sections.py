@@ -69,6 +69,7 @@ class Source:
     public: Sequence[str] = ()  # the columns that were sent unprotected
     is_open: bool = False  # whether one person could send several reports
     has_rows: bool = False  # whether the report was made from a file with a row for each person
+    beside: Sequence[str] = ()  # the further columns of this file
 
 
 def build(source: Source, settings: Settings) -> Report:
@@ -198,6 +199,11 @@ def _privacy(source: Source, settings: Settings) -> Section:
         blocks.append(about_public([visible(name) for name in source.public]))
     if small := _about_small_groups(source, settings):
         blocks.append(small)
+    if source.beside:
+        blocks.append(
+            f"The file also has the columns {', '.join(map(visible, source.beside))}. Whoever sees "
+            "the file can read what stands there beside the report of each person."
+        )
     if source.is_open:
         blocks.append(OPEN_TO_ALL)
     return Section("What a report tells about a person", tuple(blocks))

@@ -154,3 +154,31 @@ def test_a_report_of_a_card_says_what_was_done(tmp_path: Path) -> None:
     text = page.read_text()
     assert "not right on average" not in text and "integers that were sampled" not in text
     assert "It follows from the chances on the card" in text
+
+
+def test_every_column_that_can_be_read_beside_a_report_is_named(tmp_path: Path) -> None:
+    """Rejects a list of the columns in use, where the file has ids and ages as well."""
+    said, page, study = tmp_path / "said.csv", tmp_path / "r.html", tmp_path / "s.toml"
+    words = ["yes", "no", "no"]
+    rows = [f"p{i},{20 + i % 9},{'ns'[i % 2]},{words[i % 3]},{words[i % 7 % 3]}" for i in range(90)]
+    said.write_text("\n".join(["id,age,ward,used,sold", *rows]))
+    card = ("report", str(said), "--design", "used=forced:1/6,1/6", "--by", "ward", "-o", str(page))
+    run(*card)
+    text = page.read_text()
+    assert "Whoever sees a report can read them too: ward." in text
+    assert "The file also has the columns id, age, sold. Whoever sees the file can" in text
+    # A study says that another column has what people ticked as well.
+    of_question = 'values = ["no", "yes"]\ndesign = "forced:1/6,1/6"\n'
+    study.write_text(f"[attributes.used]\n{of_question}[attributes.sold]\n{of_question}")
+    run("report", str(said), "--study", str(study), "-o", str(page))
+    assert "The file also has the columns id, age, ward. Whoever" in page.read_text()
+    # Of reports, all public columns of their file stand in its header.
+    study.write_text(
+        '[attributes.used]\nvalues = ["no", "yes"]\nmechanism = "RandomizedResponse"\n'
+        'epsilon = 1.0\n[public.age]\nintegers = [20, 28]\n[public.ward]\nvalues = ["n", "s"]\n'
+    )
+    answers, reports = tmp_path / "answers.csv", tmp_path / "reports.csv"
+    answers.write_text("\n".join(["age,ward,used", *(f"{20 + i % 9},n,no" for i in range(90))]))
+    run("randomize", str(study), str(answers), "-o", str(reports))
+    run("report", str(reports), "-o", str(page))
+    assert "Whoever sees a report can read them too: age, ward." in page.read_text()
