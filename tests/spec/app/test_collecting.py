@@ -7,6 +7,7 @@ import json
 import socket
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,6 +20,7 @@ from tests.services import postgres_address
 from tests.spec.collector._web import KIND, SERVED, TEXT, Client, Site, ask, served, site
 from tests.spec.collector.web.test_application import refused
 from warner import io as files
+from warner._core.progress import Notices, Stage, Tell, progress, stage
 from warner.app.cli import main
 from warner.app.commands import collectors, serving
 from warner.collector import access, collector as module, remote, stores
@@ -104,6 +106,38 @@ def test_a_report_file_is_sent_once_and_its_tally_comes_back(web: tuple[Site, st
     late = run("collect", "push", "reports.parquet", url, "--token-file", "token")
     assert late.exit_code == 1 and "closed" in late.stderr
     assert "0 of 2,300 reports were accepted\n" in late.stderr
+
+
+def test_the_rest_of_an_upload_is_estimated_from_what_this_run_sends(
+    web: tuple[Site, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects a rate to which the rows before --start belong, as if this run had sent them."""
+    stages: list[tuple[Stage, ...]] = []
+
+    @contextmanager
+    def watched(name: str, total: int) -> Iterator[Tell]:
+        with progress(stages.append), stage(name, total) as tell:
+            yield tell
+
+    monkeypatch.setattr(serving, "stage", watched)
+    report_file()
+    sent = run(
+        "collect", "push", "reports.parquet", web[1], "--token-file", "token", "--start", 100
+    )
+    assert "2,200 reports were accepted, all of them new" in sent.stderr
+    assert [(one.done, one.total) for (one,) in stages[:-1]] == [
+        (0, 2200),
+        (1000, 2200),
+        (2000, 2200),
+        (2200, 2200),
+    ]
+    times = iter([0.0, 50.0])  # a limit of 20 a second, met at once
+    notices = Notices(lambda: next(times))
+    assert notices.line(stages[0]) is None
+    assert notices.line(stages[1]) == "sending: 1,000 of 2,200. The rest takes about 60 s."
+    for start in (2300, 9999):
+        run("collect", "push", "reports.parquet", web[1], "--token-file", "token", "--start", start)
+        assert stages[-2][0].total == 0
 
 
 def test_a_pulled_tally_of_groups_says_who_is_left_out(

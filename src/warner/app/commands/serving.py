@@ -726,12 +726,13 @@ def push(
     before = None if remote.token is None else remote.status()
     sent = start
     new: list[int | None] = []  # how many reports of each batch were not counted before
-    with stage("sending", upload.n) as tell:
+    # Without the rows of an earlier run, which took no time of this one.
+    with stage("sending", max(0, upload.n - start)) as tell:
         try:
             for body, end in upload.bodies(start):
                 new.append(remote.send(body, upload.is_simulated))
                 sent = end
-                tell(sent)
+                tell(sent - start)
         except KeyboardInterrupt:
             raise Interrupted(_sent(sent, upload.n)) from None
         except WarnerError as error:
