@@ -149,6 +149,25 @@ for (const file of ["draws.json", "drawn_rounds.json"]) {
   }
 }
 
+for (const file of ["rounds.json", "drawn_rounds.json"]) {
+  test(`${file}: a program that keeps its permanent reports seals every round`, async () => {
+    const [{ served }] = read(file);
+    const survey = warner.checkSurvey({ ...JSON.parse(served), access: "open" });
+    const all = { smokes: "nie", drinks: 3, place: [1, 1], hours: 4.5, fit: true };
+    const block = survey.program && warner.drawBlock(survey.program);
+    const asked = survey.program ? warner.blocks(survey.program)[block].attributes : Object.keys(all);
+    const of = (value) => Object.fromEntries(asked.map((name) => [name, value(name)]));
+    const memos = of((name) => { // as the README of the package says
+      const question = survey.questions.find((one) => one.name === name);
+      const [program] = warner.programsOf(survey, name);
+      return warner.sample(program.memo, warner.encode({ ...question, program }, all[name]));
+    });
+    const person = { answers: of((name) => all[name]), block, memos, public: { ward: "north" } };
+    const sealed = await warner.seal(survey, person);
+    assert.equal(sealed.length, warner.submissionLength(survey));
+  });
+}
+
 test("draws: by the odds, with one word, and before any answer", () => {
   const { program } = JSON.parse(read("draws.json")[0].served);
   const found = warner.blocks(program);
