@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import warnings
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -45,9 +46,20 @@ class _OneSentence(click.ClickException):
             super().show(file)
 
 
-def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    """Print a warning of the library as one of the command, without a line of program text."""
-    warning(str(message))
+def _shown_once() -> Callable[..., None]:
+    """What prints the warnings of the library as those of one command, each text once.
+
+    A text has no line of the program; many estimates in one command can have the same.
+    """
+    shown: set[str] = set()
+
+    def show_one(message: Warning | str, *_: Any, **__: Any) -> None:
+        text = str(message)
+        if text not in shown:
+            shown.add(text)
+            warning(text)
+
+    return show_one
 
 
 class PlainErrors(click.Command):
@@ -60,7 +72,7 @@ class PlainErrors(click.Command):
                 progress_shown(signals.stop_if_asked),
                 warnings.catch_warnings(),
             ):
-                warnings.showwarning = _show_warning
+                warnings.showwarning = _shown_once()
                 return super().invoke(ctx)
         except WarnerError as error:
             raise _OneSentence(str(error)) from None

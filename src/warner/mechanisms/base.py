@@ -862,6 +862,14 @@ class Mechanism(Hinting, ABC):
         """Whether some people are asked all of these attributes, by their names."""
         return True
 
+    def uneven_draw(self, tally: Tally) -> str:
+        """What to say where people were not asked the questions that chance draws; "" else.
+
+        Args:
+            tally: of all people together.
+        """
+        return ""
+
     def require_whole_reports(self) -> None:
         """Refuse a mechanism whose single reports have no channel."""
         if not self.has_report_channel:

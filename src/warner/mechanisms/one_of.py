@@ -21,6 +21,7 @@ from warner._core.errors import (
 )
 from warner._core.exact import ONE
 from warner._core.sampling import Edges, Source
+from warner._core.special import bdtr, bdtrc
 from warner._core.text import canonical, magnitude
 from warner.channels import Channel, LiftedChannel, LikelihoodOperator, StackChannel, stacked
 from warner.domains import LARGEST_SIZE, Domain, Product
@@ -43,6 +44,7 @@ if TYPE_CHECKING:  # an estimate needs no more of it than its tallies
     from warner.mechanisms.permanent import Permanent
 
 MOST_BLOCKS = 10_000
+_BY_CHANCE = 1e-6  # the p-value below which somebody chooses questions
 _FINE = 2**20  # parts into which the odds are rounded, so that every machine has the same odds
 
 Block = tuple[str, ...]
@@ -452,6 +454,26 @@ class OneOf(MadeOfParts):
         return all(
             any(tallies[name].n for name in self._that_hold(pair))
             for pair in combinations(attributes, min(len(attributes), 2))
+        )
+
+    def uneven_draw(self, tally: Tally) -> str:
+        # The number of reports about a block is binomial, whatever people answer. One person's
+        # reports may all be about one block, so that they count as one. The tails are those of the
+        # block farthest from its odds, times the number of tails that could have been so far.
+        people = np.array([n for n, _ in self.schema.of_tally(tally.counts)])
+        chances = np.array(self.odds, dtype=float) / ONE
+        expected, most = tally.n * chances, tally.reports_per_person
+        worst = int(np.argmax(np.abs(people - expected) / np.sqrt(expected + most)))
+        seen, n, chance = round(people[worst] / most), tally.n // most, chances[worst]
+        tail = min(bdtr(seen, n, chance), bdtrc(seen - 1, n, chance))
+        if 2 * len(people) * float(tail) >= _BY_CHANCE:
+            return ""
+        return (
+            f"Questions were not drawn as the study says: {people[worst]:,} of {tally.n:,} reports "
+            f"are about {list(self.parts)[worst]!r}, and the draw makes about "
+            f"{expected[worst]:,.0f}. Chance does this in fewer than one of a million surveys. Do "
+            "some programs draw in another way, do people leave when they see their question, or "
+            "are reports forged? Estimates are right only if the draw does not depend on answers."
         )
 
     def _that_hold(self, questions: Sequence[str]) -> list[str]:

@@ -15,8 +15,10 @@ from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
     EmptyError,
+    FrameWarning,
     MismatchError,
     ValuesError,
+    warn,
 )
 from warner._core.text import canonical, meant
 from warner.channels import LikelihoodOperator
@@ -90,6 +92,7 @@ def plausibility(tally: Tally | Iterable[Tally]) -> Plausibility:
 
     Raises:
         EmptyError: no reports.
+        FrameWarning: questions that were not drawn as the mechanism draws them.
 
     >>> from warner import Categorical, RandomizedResponse
     >>> smoking = RandomizedResponse(Categorical(["never", "sometimes", "often"]), 1.0)
@@ -99,13 +102,24 @@ def plausibility(tally: Tally | Iterable[Tally]) -> Plausibility:
     >>> plausibility(smoking.tally(answers)).p_value < 1e-9
     True
     """
+    tallies = [tally] if isinstance(tally, Tally) else list(tally)
+    _warn_of_draws(tallies)
     if isinstance(tally, Tally) and tally.ways is not None:
         attributes = from_header(tally.header).attribute_domains
         each = [plausibility_of_data(likelihood_data(tally.total(), [a])) for a in attributes]
         return Plausibility.of(one.p_value for one in each)
-    whole = tally.total() if isinstance(tally, Tally) else list(tally)
+    whole = tally.total() if isinstance(tally, Tally) else tallies
     result = plausibility_of_data(likelihood_data(whole))
     return _with_cause(result, [whole] if isinstance(whole, Tally) else whole)
+
+
+def _warn_of_draws(tallies: Sequence[Tally]) -> None:
+    """Warn where chance did not draw the questions that people were asked."""
+    counted = [tally.total() for tally in tallies if tally.n]
+    for places in _alike(counted):
+        total = _total([counted[i] for i in places])
+        if said := from_header(total.header).uneven_draw(total):
+            warn(said, FrameWarning)
 
 
 def _with_cause(result: Plausibility, tallies: Sequence[Tally]) -> Plausibility:
@@ -127,6 +141,7 @@ def tested(
     tallies = [tally] if isinstance(tally, Tally) else list(tally)
     if among == 1:  # once for all groups
         warn_of_unknown_rounds([one for one in tallies if one.may_mix_rounds])
+        _warn_of_draws(tallies)
     result = (
         plausibility(tally) if data is None else _with_cause(plausibility_of_data(data), tallies)
     )

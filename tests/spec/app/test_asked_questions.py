@@ -15,10 +15,10 @@ from click.testing import CliRunner
 import warner
 from warner import Study, estimate
 from warner.app.cli import main
-from warner.errors import StudyError
+from warner.errors import FrameWarning, StudyError
 from warner.io import count_statement, read_counts
-from warner.mechanisms import HiddenQuestion
-from warner.reports.tally import save_tallies
+from warner.mechanisms import HiddenQuestion, OneOf
+from warner.reports.tally import load_tallies, save_tallies
 
 QUESTIONS = """
 [attributes.a]
@@ -203,6 +203,7 @@ def test_groups_count_the_people_who_were_asked(here: Path) -> None:
     assert "n (1," not in page
 
 
+@pytest.mark.filterwarnings("default:Questions were not drawn")
 @pytest.mark.parametrize("each", ['"one"', '"pair"'])
 def test_a_group_of_whom_nobody_was_asked_a_question_is_shown_without_reports(
     each: str, here: Path
@@ -604,3 +605,58 @@ def test_a_picture_has_a_row_for_each_item(tmp_path: Path) -> None:
     panels = json.loads(picture.read_text())["vconcat"]
     assert len(panels) == 3  # two questions with items, and one with the reports of its own
     assert picture.read_text().count("about each item") == 2
+
+
+@pytest.mark.filterwarnings("default:Questions were not drawn")
+def test_people_who_choose_their_question_are_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects a client that asks most people one question, which nothing says of the estimates."""
+    monkeypatch.chdir(tmp_path)
+    draw = study_of('"one"').draw
+    assert draw is not None
+    reports = draw.randomize(answers().drop("ward"), np.random.default_rng(2))
+    warner.results.plausibility(draw.tally(reports))  # an honest draw, of which pytest would tell
+    block = reports.columns["block"]
+    chosen = np.concatenate([np.flatnonzero(block == 1), np.flatnonzero(block != 1)[:430]])
+    frame = reports.to_frame(attribute="questions").to_pandas().iloc[chosen]
+    frame.to_csv("chosen.csv", index=False)
+    Path("s.toml").write_text(ONE)
+    said = f"{(block == 1).sum():,} of {len(chosen):,} reports are about 'b', and the draw makes"
+    for command in (
+        ("tally", "chosen.csv", "--study", "s.toml", "-o", "t.json"),
+        ("estimate", "t.json"),
+        ("estimate", "t.json", "--only", "c"),
+    ):
+        done = " ".join(CliRunner().invoke(main, command).output.split())
+        assert done.count(said) == done.count("Questions were not drawn") == 1, done
+    with pytest.warns(FrameWarning, match="not drawn as the study says"):
+        estimate(load_tallies("t.json")["questions"], attributes=["a"])
+
+
+@pytest.mark.parametrize(
+    "counts, odds, most, is_noticed",
+    [
+        ((500, 500), (1, 1), 1, False),
+        ((700, 300), (1, 1), 1, True),
+        ((750, 250), (3, 1), 1, False),  # as the odds say
+        ((579, 421), (1, 1), 1, False),  # 1.3 in a million, with the four tails of two blocks
+        ((580, 420), (1, 1), 1, True),  # 0.9 in a million
+        ((700, 300), (1, 1), 40, False),  # of 25 people, each of whom may have one question
+        ((1300, 0), (99, 1), 1, False),  # a rare question that chance left out
+        ((2000, 0), (99, 1), 1, True),
+        ((2000, 0, 2000), (1, 1, 1), 1, True),
+    ],
+)
+def test_a_draw_is_judged_by_its_odds_and_by_people(
+    counts: tuple[int, ...], odds: tuple[int, ...], most: int, is_noticed: bool
+) -> None:
+    coin = warner.Categorical(["no", "yes"])
+    names = "abc"[: len(counts)]
+    survey = OneOf(
+        warner.Product(**dict.fromkeys(names, coin)), 2.0, odds=dict(zip(names, odds, strict=True))
+    )
+    block = np.repeat(np.arange(len(counts)), counts)
+    reports = survey.reports({"block": block, "report": np.arange(len(block)) % 2})
+    tally = survey.tally(reports).per_person(most)
+    assert bool(survey.uneven_draw(tally)) is is_noticed

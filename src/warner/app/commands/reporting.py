@@ -243,7 +243,9 @@ def report(
     for question in questions:
         if may_be_codes(question.domain) and tells_numbers_apart(question.estimate.data):
             say(f"{question.name}: {SINGLE_CODES}")
-    public = list(_public_columns(stated, together) | origin.public)
+    tallied = [name for parts in together.values() for tally in parts for name in tally.names]
+    declared = [] if stated is None else stated.public
+    public = list(dict.fromkeys([*declared, *tallied, *origin.public]))
     content = build(
         Source(
             chosen_tallies(together, only),
