@@ -79,6 +79,9 @@ HEADINGS = {
     "target": "whom the interval is for",
 }
 
+# The measure of rows with the bounds if some reports were made up.
+IF_FORGED = "share if forged"
+
 # Which summaries of an estimate stand in the table.
 Summaries = Callable[[Any], Sequence[Named]]
 
@@ -113,16 +116,24 @@ def table_of_groups(
     kind: str | None = None,
     summaries: Summaries | None = None,
     has_shares: bool = True,
+    more_rows: Sequence[tuple[Sequence[Any], Mapping[str, Any]]] = (),
 ) -> Table:
-    """The rows of groups, each estimated alone; a name is of what nobody of it was asked."""
-    rows = [
-        {**row, **dict(zip(_public(names), key, strict=True))}
+    """The rows of groups, each estimated alone; a name is of what nobody of it was asked.
+
+    ``more_rows`` are made of some estimates, each with the public values of its group.
+    """
+    of_estimates = (
+        (key, row)
         for key, result in estimates
         for row in (
             [{"attribute": result, "n": 0, "status": "no_reports"}]
             if isinstance(result, str)
             else estimate_rows(result, level, target, kind, summaries, has_shares)
         )
+    )
+    rows = [
+        {**row, **dict(zip(_public(names), key, strict=True))}
+        for key, row in [*of_estimates, *more_rows]
     ]
     of_groups = [result for _, result in estimates if not isinstance(result, str)]
     return _table(names, rows, level, target, of_groups)

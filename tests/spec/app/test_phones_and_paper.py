@@ -88,7 +88,7 @@ def test_all_people_are_not_groups() -> None:
     for way in (("--by", "ward"), ("--compare-groups",)):
         said = run("estimate", "phones.json", "--total", *way, ok=False).stderr
         assert f"--total: cannot be used with {way[0]}" in said
-    assert "add --total" in run("estimate", "phones.json", "--forged", "0.1", ok=False).stderr
+    assert "add --total" in run("estimate", "phones.json", "--background", "0.1", ok=False).stderr
     run("estimate", "phones.json", "--total", "--forged", "0.1")
 
 

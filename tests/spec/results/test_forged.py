@@ -1,5 +1,6 @@
 """Bounds if reports were made up: against a linear program, and against what forgers can do."""
 
+import csv
 import json
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from tests.spec.app._command import STUDY, run
 from warner.domains import Product
 from warner.errors import ArgumentError
 from warner.mechanisms import MatrixMechanism, Mechanism, OneOf, SubsetSelection, UnaryEncoding
+from warner.reports.tally import save_tallies
 
 _LABELS = warner.Categorical(["a", "b", "c"])
 _SMOKING = warner.RandomizedResponse(_LABELS, 1.0)
@@ -118,3 +120,31 @@ def test_the_command_line_bounds_shares(tmp_path: Path, monkeypatch: pytest.Monk
         "must be above 0 % and below 100 % of the reports"
         in run("estimate", "tally.json", "--forged", "1", ok=False).output
     )
+
+
+def test_each_group_has_the_bounds_of_its_own_reports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects a refusal of groups, and one bound of all people for each of them."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    answers = rng.choice(["a", "b", "c"], 3000, p=[0.6, 0.3, 0.1])
+    wards = np.where(np.arange(3000) < 400, "north", "south")
+    tally = _SMOKING.tally(_SMOKING.randomize(answers, rng), {"ward": wards})
+    save_tallies({"smokes": tally}, "t.json")
+    said = run("estimate", "t.json", "--forged", "2%")
+    assert "north, smokes: if up to 2 % of the reports were made up" in said.stdout
+    assert "Whoever makes up reports can choose the group" in said.stderr
+    run("estimate", "t.json", "--forged", "2%", "-o", "e.json", "-o", "e.csv")
+    with open("e.csv", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["measure"] == "share if forged"]
+    for group in json.loads(Path("e.json").read_text()):
+        ward = group["group"]["ward"]
+        bounds = warner.estimate(tally[ward,]).if_forged(0.02).bounds
+        read = [[row["low"], row["high"]] for row in group["if_forged"]["shares"]]
+        assert np.array(read) == pytest.approx(bounds)
+        in_table = [[row["low"], row["high"]] for row in rows if row["ward"] == ward]
+        assert np.array(in_table, dtype=float) == pytest.approx(bounds, abs=1e-6)
+    said = run("estimate", "t.json", "--by", "ward", "--forged", "2%", ok=False)
+    assert "made-up reports of one group can move the shares of others" in said.stderr
+    assert "estimate that tally without --by" in said.stderr

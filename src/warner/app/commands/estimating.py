@@ -82,7 +82,7 @@ from warner.results.from_tally import POOLS, RESERVED, by_group, by_mechanism, l
 from warner.results.intervals import at_every_look, with_plan
 from warner.results.named_summaries import summary_rows
 from warner.results.recommend import method
-from warner.results.result_files import table_of_estimates, table_of_groups
+from warner.results.result_files import IF_FORGED, table_of_estimates, table_of_groups
 from warner.results.shown import numbers_as_labels, summaries_shown
 from warner.results.tables import index_of_yes
 
@@ -90,6 +90,7 @@ if TYPE_CHECKING:
     from warner._core.survey_design import SurveyDesign
     from warner.designs import ClassShares, ListShares
     from warner.results.differences import Differences
+    from warner.results.forged import ForgedBounds
     from warner.studies.study import Study
 
 
@@ -110,6 +111,16 @@ _NOT_OF_TWO_CARDS = (
     *_OF_TABLES,
 )
 _NOT_OF_GROUPS = ("method_name", "joint", "kind", "with_reports", "background", "forged")
+
+
+_FORGED_IN_GROUPS = (
+    "To see the bounds of each group, count the groups with warner tally --by, and estimate that "
+    "tally without --by, each group by itself"
+)
+_ABOUT_FORGED_GROUPS = (
+    "The part that was made up is of the reports of each group. Whoever makes up reports can "
+    "choose the group: if all of them may be in one group, they are a larger part of its reports."
+)
 
 
 class IntervalKind(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
@@ -319,6 +330,9 @@ class EstimateRequest:
             elif way != needed:
                 refuse_given([name], f"needs {needed}, and cannot be used with {way}", None)
         if way is not None:
+            why = f"cannot be used with {way}, because made-up reports of one group can move the "
+            each = f"{_FORGED_IN_GROUPS}. Several files: estimate each by itself"
+            refuse_given(["forged"], f"{why}shares of others", each)
             rule, remedy = f"cannot be used with {way}", f"Leave out {{}} or {way}"
             refuse_given((*_NOT_OF_GROUPS, "is_total"), rule, remedy)
         has_columns = not set(names_in(self.by)) <= {FILES}
@@ -758,7 +772,7 @@ def _estimate_shares(request: EstimateRequest) -> None:
         {"attribute": each.estimate.attribute, "n": each.estimate.n, "measure": measure} | row
         for measure, made in (
             ("share with tags given back", given_back.values()),
-            ("share if forged", forged),
+            (IF_FORGED, forged),
         )
         for each in made
         for row in each.rows()
@@ -826,7 +840,7 @@ def _estimate_each_group(grouped: Mapping[str, Sequence[Tally]], request: Estima
     together = "To estimate all people together, add --total"
     alone = "cannot be used while each group is estimated by itself"
     refuse_given(["plot_paths"], alone, f"{add_by}, or --total for all people together")
-    refuse_given(["background", "forged"], "cannot be used with a tally of groups", together)
+    refuse_given(["background"], "cannot be used with a tally of groups", together)
     refuse_given(["top"], alone, add_by)
     chosen = None if request.method_name is None else method(request.method_name)
     results: list[tuple[Key, Estimate | str]] = []  # the name where nobody of a group was asked
@@ -849,11 +863,31 @@ def _write_groups(
     columns: Sequence[str], results: Sequence[tuple[Key, Estimate | str]], request: EstimateRequest
 ) -> None:
     """Write and print groups that were each estimated alone, with the summaries asked for."""
-    shown = (*request.intervals, request.kind)
+    shown, most = (*request.intervals, request.kind), request.forged
     named = request.wanted.named
     request.wanted.check([result for _, result in results if isinstance(result, Estimate)])
+    # Who makes reports up can choose their group as well: the part is one of each group's reports.
+    forged: dict[int, ForgedBounds] = {
+        i: result.if_forged(most, *shown)
+        for i, (_, result) in enumerate(results)
+        if most is not None and not isinstance(result, str)
+    }
+    more_rows = [
+        (results[i][0], {"attribute": of.attribute, "n": of.n, "measure": IF_FORGED} | row)
+        for i, bounds in forged.items()
+        for of in [bounds.estimate]
+        for row in bounds.rows()
+    ]
+
+    def tables() -> list[Table]:
+        bounds = [
+            replace(each.table(), title=f"{label(results[i][0])}, {each.table().title}")
+            for i, each in forged.items()
+        ]
+        return [groups_shown(columns, results, *shown, named), *bounds]
+
     request.output.write(
-        lambda: terminal.show(groups_shown(columns, results, *shown, named)),
+        lambda: terminal.show(*tables()),
         lambda: [
             {"group": dict(zip(columns, key, strict=True))}
             | (
@@ -861,11 +895,14 @@ def _write_groups(
                 if isinstance(result, str)
                 else _json_of(result, request)
             )
-            for key, result in results
+            | (forged[i].to_json() if i in forged else {})
+            for i, (key, result) in enumerate(results)
         ],
-        lambda: table_of_groups(columns, results, *shown, named, not request.no_shares),
-        lambda: [groups_shown(columns, results, *shown, named)],
+        lambda: table_of_groups(columns, results, *shown, named, not request.no_shares, more_rows),
+        tables,
     )
+    if forged:
+        say(_ABOUT_FORGED_GROUPS)
 
 
 def _estimate_survey(request: EstimateRequest) -> None:
