@@ -660,3 +660,32 @@ def test_a_draw_is_judged_by_its_odds_and_by_people(
     reports = survey.reports({"block": block, "report": np.arange(len(block)) % 2})
     tally = survey.tally(reports).per_person(most)
     assert bool(survey.uneven_draw(tally)) is is_noticed
+
+
+def test_an_audit_as_a_table_has_all_epsilons_that_the_print_has(tmp_path: Path) -> None:
+    """Rejects one epsilon of all questions alone, without those of each, and of all rounds."""
+    study = tmp_path / "study.toml"
+    coin = 'values = ["no", "yes"]\nmechanism = "RandomizedResponse"\n'
+    study.write_text(
+        f"[attributes.a]\nepsilon = 1.0\n{coin}[attributes.b]\nepsilon = 2.0\n{coin}"
+        '[ask]\neach = "one"\n[repeat]\nrounds = 4\nforever = 4.0\n'
+    )
+    data = json.loads(warn("audit", str(study), "--json"))
+    rows = pl.read_csv(warn("audit", str(study), "--csv").encode()).to_dicts()
+    assert [(row["attribute"], row["block"]) for row in rows] == [
+        ("questions", None),
+        ("questions", "a"),
+        ("questions", "b"),
+        ("all.questions", None),
+    ]
+    assert [row["requested"] for row in rows] == [2, 1, 2, None]
+    assert [row["epsilon"] for row in rows] == pytest.approx([2, 1, 2, 2])
+    blocks = data["questions"]["blocks"]
+    assert [blocks[name]["requested"] for name in "ab"] == [1, 2]
+    printed = warn("audit", str(study), "--wide")
+    assert blocks["a"]["guarantee"] == "1-LDP" and "1-LDP" in printed
+    for row in (rows[0], rows[3]):
+        of = data[row["attribute"]]
+        more = of.get("repeat", of)
+        for key in ("rounds", "epsilon_of_rounds", "epsilon_of_values"):
+            assert row[key] == pytest.approx(more[key])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -744,16 +744,16 @@ def audit(
             for attribute, result in results.items()
         }
 
-    def data() -> dict[str, Any]:
-        audits: dict[str, Any] = {
-            attribute: {k: ("inf" if v == float("inf") else v) for k, v in result.rows()[0].items()}
-            for attribute, result in results.items()
-        }
+    def figures() -> dict[str, dict[str, Any]]:
+        audits: dict[str, Any] = {name: result.rows()[0] for name, result in results.items()}
         for attribute, mechanism in mechanisms.items():
             if isinstance(mechanism, OneOf | HiddenQuestion):
                 influences = influence_of_blocks(mechanism)
                 audits[attribute]["blocks"] = {
                     name: {
+                        "mechanism": type(inner).__name__,
+                        "requested": inner.requested,
+                        "guarantee": str(inner.guarantee),
                         "epsilon": inner.guarantee.total,
                         "asked": odds / 2**64,
                         "influence": influences[name][0],
@@ -773,10 +773,22 @@ def audit(
                     "hides_changes": False,  # epsilon_of_values compares those who change alike
                 }
         if spent is not None:
-            audits[_IN_ALL] = {k: "inf" if v == float("inf") else v for k, v in spent.items()}
+            audits[_IN_ALL] = dict(spent)
             if any("repeat" in each for each in audits.values()):
                 audits[_IN_ALL]["hides_changes"] = False
+        return audits
+
+    def data() -> dict[str, Any]:
+        audits: dict[str, Any] = _with_infinity_as_text(figures())
         return audits | ({TABLE: audit_of(public, smallest_group, sizes)} if public else {})
+
+    def rows() -> Iterator[dict[str, Any]]:
+        for name, row in figures().items():
+            inside = {**row.pop("blocks", {})}
+            repeat = row.pop("repeat", {})
+            yield {"attribute": name, **row, **repeat}
+            for block, of_block in inside.items():
+                yield {"attribute": name, "block": block, **of_block}
 
     def show() -> None:
         show_audits(results, samples, mechanisms)
@@ -805,15 +817,20 @@ def audit(
     output.write(
         show,
         data,
-        lambda: table_of_rows(
-            {"attribute": name, **row} for name, result in results.items() for row in result.rows()
-        ),
+        lambda: table_of_rows(rows()),
     )
     if not all(result.holds for result in results.values()):
         raise SystemExit(1)
 
 
 _IN_ALL = "all.questions"  # of one person; no question has a point in its name
+
+
+def _with_infinity_as_text(figures: Any) -> Any:
+    """Figures as JSON has them, which knows no infinity."""
+    if isinstance(figures, dict):
+        return {name: _with_infinity_as_text(of) for name, of in figures.items()}
+    return "inf" if figures == float("inf") else figures
 
 
 def _draw_odds(file: str, path: str, mechanisms: Mapping[str, Mechanism]) -> None:
