@@ -112,7 +112,8 @@ class Counts:
         if ways is not None and any(isinstance(s, BlockSchema) for s in self._schemas.values()):
             rule = "can be used only for studies that ask every person all questions"
             remedy = (
-                "Leave out ways (--ways): questions that are asked together are counted together"
+                "Leave out ways (--ways): questions that are asked together are counted together "
+                "anyway"
             )
             raise ArgumentError("ways", rule, str(ways), remedy)
         if ways is not None:

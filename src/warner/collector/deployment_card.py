@@ -95,8 +95,8 @@ def deployment_card(study: Study, view: LiveView | None = None) -> dict[str, Any
             ),
             "repeats": (
                 "Each submission is made once. If it has to be sent again, exactly the same bytes "
-                "are sent. The id in them makes sure that they are counted once. So sending them "
-                "again does not add to epsilon."
+                "are sent. The id in these bytes makes sure that they are counted once. So sending "
+                "them again does not add to epsilon."
             ),
             "another_survey": (
                 "If somebody answers this survey again on another device, or answers the same "
@@ -348,9 +348,9 @@ def _unprotected(study: Study, questions: Sequence[Question]) -> list[str]:
             "in a report is computed from the code. But whoever runs both the issuer and the "
             "collector, or has copies of both stores, can compare which codes and which reports "
             "were new at the same time, and so may guess whose report is whose. Whoever watches "
-            "both while they run can also compare internet addresses and times, although a report "
-            f"waits for a random time of at most {tokens.wait:,} seconds. So the issuer and the "
-            "collector must be run by two parties who do not work together."
+            "both programs while they run can also compare internet addresses and times, although "
+            f"a report waits for a random time of at most {tokens.wait:,} seconds. So the issuer "
+            "and the collector must be run by two parties who do not work together."
         )
     return sentences
 
@@ -366,7 +366,7 @@ def _who_sees_what(study: Study, view: LiveView | None) -> dict[str, str]:
         "network": "that an encrypted submission (HTTPS) of fixed length is sent, and when",
         "collector_process": (
             f"each randomised report{_drawn(study)}{public}, {number}, and the internet address of "
-            "the sender, which is forgotten once the report is counted"
+            "the sender, of which only a scrambled form stays, for at most ten minutes"
         ),
         "collector_store": f"counts of reports{' by public columns' if study.public else ''}, and "
         "random ids, in an order that does not show when a report was sent",

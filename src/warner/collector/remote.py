@@ -407,7 +407,7 @@ class BulkUpload:
             )
             raise MismatchError(self._file.path, rule, None, "Send the file of that round")
         if study.layout != self._form.layout:
-            rule = f"holds reports of another study, not of the one at {url}"
+            rule = f"holds reports of another study, not of the study at {url}"
             remedy = "The answers must be randomised with the study file of that collector"
             raise MismatchError(self._file.path, rule, None, remedy)
         # What is counted stays counted, so a warning would come too late.

@@ -313,10 +313,10 @@ def about_step(view: LiveView) -> str:
             "differently, the result is inaccurate until these reports are included."
         )
     if view.is_estimating:
-        return f"{text} The next step is being estimated."
+        return f"{text} The result of the next step is being computed."
     if view.status == "closed":
         if view.step.is_rest:
-            text += " This step holds all reports that were counted when the survey closed."
+            text += " This last step has all reports that were counted when the survey closed."
         elif view.step.rest_used:
             text += (
                 " The reports that arrived after this step are too few for another step, so they "
@@ -338,7 +338,7 @@ def about_intervals(view: LiveView) -> str:
         "its true value in the population at every step. So they stay valid however often you "
         f"look. They are made for about {_planned(view):,} reports{of_one}, the planned number. "
         "With far fewer or far more reports, other intervals would be narrower. An estimate lies "
-        f"in its interval, but not always in the middle. These {100 * LEVEL:g} % hold for each "
+        f"in its interval, but not always in the middle. The {100 * LEVEL:g} % are for each "
         "number by itself, not for all numbers together. The "
         'commands "warner estimate" and "warner report" give narrower intervals from the same '
         "counts: these are valid if you look only once, at a time that was fixed beforehand."
