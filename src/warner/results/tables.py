@@ -42,8 +42,8 @@ _WORTH = 0.05  # half the width that a survey is mostly asked for
 # What an interval promises, in one clause of the sentence under a table.
 _PROMISES = {
     "average": (
-        "on average over the answers they are right as often as the percentage says, but those of "
-        "the largest shares are wrong more often"
+        "on average over the answers they are right as often as the percentage says, but the "
+        "intervals of the largest shares are wrong more often"
     ),
     "simultaneous": "they hold for all answers at once",
     "anytime": "each holds however often you look while reports come in",
@@ -369,7 +369,7 @@ def _of_design(result: Any) -> list[Column]:
 
 
 def tells_nothing(result: Any, rows: Sequence[Mapping[str, Any]]) -> str:
-    """The sentence on reports that tell next to nothing, by the rows of their table; else ""."""
+    """The sentence on reports that tell almost nothing, by the rows of their table; else ""."""
     data, z, domain = result.data, normal_quantile(0.95), result.domain.answered
     needed = "To see how many people are needed, run: warner plan"
     if result.groups is None and domain.dimension == 1 and domain.points is not None:
@@ -412,7 +412,7 @@ def tells_nothing(result: Any, rows: Sequence[Mapping[str, Any]]) -> str:
         reports = float(f"{data.n * effect * (error / _WORTH) ** 2:.2g}")
         goal = f"\N{PLUS-MINUS SIGN}{100 * _WORTH:.0f}{unit}"
         needed = f"For {goal} about {reports:,.0f} reports are needed{drawn}"
-    return f"These reports tell next to nothing: {about}. {needed}."
+    return f"These reports tell almost nothing: {about}. {needed}."
 
 
 def drawn_to_the_middle(results: Iterable[Any]) -> str:
@@ -459,7 +459,7 @@ def _near_ends(result: Any) -> tuple[float, float]:
 
 
 def _groups_that_tell_nothing(result: Any, rows: Sequence[Mapping[str, Any]]) -> str:
-    """The sentence on some groups, but not all, whose intervals tell next to nothing; else ""."""
+    """The sentence on some groups, but not all, whose intervals tell almost nothing; else ""."""
     widths: dict[tuple[Any, ...], list[float]] = {}
     people: dict[tuple[Any, ...], int] = {}
     for row in rows if result.groups is not None else ():
@@ -473,9 +473,9 @@ def _groups_that_tell_nothing(result: Any, rows: Sequence[Mapping[str, Any]]) ->
     sizes = sorted(people[key] for key in wide)
     many = f"{sizes[0]:,} to {sizes[-1]:,} reports each" if len(sizes) > 1 else ""
     return (
-        f"Of {len(widths):,} groups, {'1 tells' if len(wide) == 1 else f'{len(wide):,} tell'} next "
-        f"to nothing, with {many or reports_of(sizes[0], False)}: an interval there is more than "
-        f"{100 * _TELLS_NOTHING:.0f} points wide. Put small groups together."
+        f"Of {len(widths):,} groups, {'1 tells' if len(wide) == 1 else f'{len(wide):,} tell'} "
+        f"almost nothing, with {many or reports_of(sizes[0], False)}: an interval there is "
+        f"more than {100 * _TELLS_NOTHING:.0f} points wide. Put small groups together."
     )
 
 

@@ -1,4 +1,4 @@
-"""Reports that tell next to nothing: one sentence under every table of them."""
+"""Reports that tell almost nothing: one sentence under every table of them."""
 
 import re
 
@@ -30,7 +30,7 @@ def _note(mechanism: Mechanism, n: int, **groups: object) -> str:
 )
 def test_it_is_said(mechanism: Mechanism, n: int, needed: str) -> None:
     note = " ".join(_note(mechanism, n).split())
-    assert "These reports tell next to nothing" in note and needed in note
+    assert "These reports tell almost nothing" in note and needed in note
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_it_is_said(mechanism: Mechanism, n: int, needed: str) -> None:
     ],
 )
 def test_reports_that_tell_something_go_without(mechanism: Mechanism, n: int) -> None:
-    assert "next to nothing" not in _note(mechanism, n)
+    assert "almost nothing" not in _note(mechanism, n)
 
 
 @pytest.mark.parametrize("n", [1, 3, 40])
@@ -75,19 +75,19 @@ def test_what_is_needed_allows_for_the_survey_design(clusters: int, needed: str)
 
 def test_groups_too() -> None:
     mechanism, wards = RandomizedResponse(LABELS, 0.1), {"ward": np.arange(900) % 3}
-    assert "next to nothing" in _note(mechanism, 900, by=wards)
+    assert "almost nothing" in _note(mechanism, 900, by=wards)
 
 
 def test_small_groups_among_large_ones_are_counted() -> None:
     """Rejects the mean over all groups, by which two reports are as good as two thousand."""
     wards = np.repeat(["a", "b", "c", "d"], [2000, 2000, 2, 15]).tolist()
     note = " ".join(_note(RandomizedResponse(LABELS, 1.0), 4017, by={"ward": wards}).split())
-    assert "Of 4 groups, 2 tell next to nothing, with 2 to 15 reports each" in note
+    assert "Of 4 groups, 2 tell almost nothing, with 2 to 15 reports each" in note
     wards = np.repeat(["a", "b", "c"], [2000, 2000, 2]).tolist()
     note = " ".join(_note(RandomizedResponse(LABELS, 1.0), 4002, by={"ward": wards}).split())
-    assert "Of 3 groups, 1 tells next to nothing, with 2 reports: an interval" in note
+    assert "Of 3 groups, 1 tells almost nothing, with 2 reports: an interval" in note
     wards = np.repeat(["a", "b"], 2000).tolist()
-    assert "next to nothing" not in _note(RandomizedResponse(LABELS, 1.0), 4000, by={"ward": wards})
+    assert "almost nothing" not in _note(RandomizedResponse(LABELS, 1.0), 4000, by={"ward": wards})
 
 
 def test_fifty_times_the_reports_are_no_longer_called_so() -> None:

@@ -501,7 +501,7 @@ def test_shares_that_nothing_is_known_of_are_no_result() -> None:
         if isinstance(block, Points)
         for line in block.items
     ]
-    assert "(0 to 100\N{NO-BREAK SPACE}%). These reports tell next to nothing" in points[0]
+    assert "(0 to 100\N{NO-BREAK SPACE}%). These reports tell almost nothing" in points[0]
     assert "%" in points[1] and "nothing" not in points[1]
 
 
