@@ -40,8 +40,8 @@ def _different(first: Any, second: Any, what: str = "p1 and p2") -> None:
     """Refuse two groups with the same card."""
     if first == second:
         rule = (
-            "must differ between the groups, because two groups with one card show no more than "
-            "one group"
+            "must differ between the groups, because two groups with the same card show no more "
+            "than one group"
         )
         raise ArgumentError(what, rule, str(first), "Use chances such as 1/4 and 3/4")
 

@@ -530,8 +530,8 @@ class LeftOut(NamedTuple):
         cells = ", ".join(f"{name} {count:,}" for name, count in self.columns.items() if count)
         return (
             f"{self.people:,} of {self.among:,} people are left out, because they have no entry in "
-            f"a column that is used ({cells}). This assumes that they do not differ from other "
-            "people with the same values in these columns"
+            f"a column that is used ({cells}). This assumes that these people do not differ "
+            "from other people with the same values in these columns"
         )
 
 

@@ -129,9 +129,12 @@ class ReportFile:
         remedy = "Use the study that the reports were made with"
         if public is not None and list(public.items()) != list(self.public.items()):
             ours, expected = (", ".join(each) or "none" for each in (self.public, public))
-            rule = f"its public columns ({ours}) are not those of the study ({expected})"
+            rule = (
+                f"its public columns ({ours}) differ from the public columns of the study "
+                f"({expected})"
+            )
             if ours == expected:
-                rule = f"the values of its public columns ({ours}) are not those of the study"
+                rule = f"its public columns ({ours}) have other values than in the study"
             raise MismatchError(self.path, rule, None, remedy)
         if self.headers.keys() != mechanisms.keys():
             ours, expected = (", ".join(each) for each in (self.headers, mechanisms))

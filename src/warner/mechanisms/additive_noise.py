@@ -56,7 +56,10 @@ class Noise(Numeric):
         """Set the grid and the noise, where ``decay`` is T."""
         self.steps, self._decay = steps, decay
         if nats < 1e-9:
-            rule = f"is too small: each step of the noise has epsilon {nats:.2g}, but needs 1e-09"
+            rule = (
+                f"is too small: each step of the noise has epsilon {nats:.2g}, but needs at least "
+                "1e-09"
+            )
             remedy = "Pass a larger epsilon"
             raise BudgetError("epsilon", rule, repr(self.requested), remedy)
         if reach is None and steps + 2 * _TAIL * math.log(2) / nats > _MOST_REPORTS:

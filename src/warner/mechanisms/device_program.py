@@ -56,7 +56,7 @@ def odds(
     if ratio > most:
         rule = (
             f"has a report that is {float(ratio)!r} times as likely from one answer as from "
-            f"another, but the requested epsilon allows only {float(most)!r} times"
+            f"another, but the requested epsilon allows at most {float(most)!r} times"
         )
         raise ArgumentError("mechanism", rule, None, "Choose another epsilon")
     return {

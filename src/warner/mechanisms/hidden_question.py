@@ -315,7 +315,10 @@ class HiddenQuestion(PerAttribute):
         return LDP(self._law.worst_epsilon())
 
     def check_combinable(self, argument: str) -> None:
-        rule = "cannot be combined with others, because HiddenQuestion hides the question answered"
+        rule = (
+            "cannot be combined with other mechanisms, because HiddenQuestion hides which question "
+            "was answered"
+        )
         remedy = "Put all questions into one HiddenQuestion"
         raise ArgumentError(argument, rule, "HiddenQuestion", remedy)
 

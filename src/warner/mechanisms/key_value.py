@@ -224,7 +224,10 @@ class KeyValue(Mechanism):
         # A pair is drawn anew for every report, and padding with it: neither the channel of several
         # reports nor that of tuples of answers has that draw.
         if self.pairs is not None:
-            rule = "cannot be combined with others, because only one pair of a person is reported"
+            rule = (
+                "cannot be combined with other mechanisms, because only one pair of a person is "
+                "reported"
+            )
             remedy = "Leave out the argument pairs, or collect these reports separately"
             raise ArgumentError(argument, rule, f"pairs={self.pairs}", remedy)
 

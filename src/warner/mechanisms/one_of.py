@@ -215,7 +215,10 @@ class OneOf(MadeOfParts):
         return chosen[0] if is_one and all(each == chosen[0] for each in chosen) else self
 
     def check_combinable(self, argument: str) -> None:
-        rule = "cannot be combined with others, because a person is asked only some questions"
+        rule = (
+            "cannot be combined with other mechanisms, because a person is asked only some "
+            "questions"
+        )
         raise ArgumentError(argument, rule, "OneOf", "Put all questions into one OneOf")
 
     # The header.
@@ -288,7 +291,8 @@ class OneOf(MadeOfParts):
         if self.permanent and rng is None:
             self.encode(values)  # whose errors come first
             rule = (
-                "must be randomised on each person's device, which keeps the question drawn for it"
+                "must be randomised on each person's device, which keeps the question drawn for "
+                "the person"
             )
             remedy = "Use warner.Device. To simulate one round, pass rng="
             raise ArgumentError("values", rule, None, remedy)

@@ -610,7 +610,9 @@ def _limited(total: float, limited: list[Guarantee]) -> ULDP | OSLDP:
         for guarantee in limited
     ):
         rule = "can be combined only if they protect the same sensitive values"
-        remedy = "Combine those with the same values, or protect the same values in all of them"
+        remedy = (
+            "Combine guarantees with the same values, or protect the same values in all of them"
+        )
         raise MismatchError("guarantees", rule, None, remedy)
     if any(guarantee.is_one_sided for guarantee in limited):
         return OSLDP(total, sensitive)

@@ -546,16 +546,17 @@ class Coefficients(Tabular):
                 "information, which is minus the second derivatives of the log-likelihood."
             )
         sandwich = (
-            "Squared standard errors are the diagonal of the inverse information, times the sum of "
+            "Squared standard errors are the diagonal of a product: the inverse information, times "
+            "the sum of "
         )
         if self.survey is None:
-            return f"{sandwich}the squared scores of people, times the inverse information."
+            return f"{sandwich}the squared scores of people, times the inverse information again."
         units = "clusters" if self._has_clusters else "people"
         of = " of the stratum" if self.survey.design.strata is not None else ""
         return (
-            f"{sandwich}the squared scores of {units}, times the inverse information. The mean{of} "
-            "is subtracted from each score, and each square is multiplied by G / (G - 1), for the "
-            f"G {units}{of}."
+            f"{sandwich}the squared scores of {units}, times the inverse information again. The "
+            f"mean{of} is subtracted from each score, and each square is multiplied by "
+            f"G / (G - 1), for the G {units}{of}."
         )
 
     @property

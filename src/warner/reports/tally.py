@@ -573,7 +573,10 @@ class Tally(Hinting):
         Rounds of the same people can then stand side by side, so the tally is of no round.
         """
         if name in self.columns:
-            rule, remedy = "must differ from the names of all columns", "Rename the column"
+            rule, remedy = (
+                "must differ from the names of the columns of the groups",
+                "Rename the column",
+            )
             raise ArgumentError("column", rule, show(name), remedy)
         keys = [(value, *key) for key in self._keys]
         groups = Groups({name: values, **self.columns}, keys, np.arange(len(keys)))

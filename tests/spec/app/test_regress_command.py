@@ -265,7 +265,8 @@ def test_people_without_an_entry_are_left_out(here: Path, tmp_path: Path) -> Non
         result.stderr
     )
     assert (
-        "(said 2, age 3). This assumes that they do not differ from other people" in result.stderr
+        "(said 2, age 3). This assumes that these people do not differ from other people"
+        in result.stderr
     )
     expected = run("regress", str(whole), *command[2:], "--json").stdout
     assert json.loads(result.stdout) == json.loads(expected)

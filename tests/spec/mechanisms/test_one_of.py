@@ -145,7 +145,7 @@ MISTAKES = {
     ),
     "combined with other mechanisms": (
         lambda: PerAttribute({"first": OneOf(TWO, 1.0), "second": RandomizedResponse(ABC, 1.0)}),
-        "cannot be combined with others",
+        "cannot be combined with other mechanisms",
     ),
     "two that nobody was asked": (
         lambda: estimate(_tally(), attributes=["a", "b"]), "nobody is asked both"),
