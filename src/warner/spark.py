@@ -96,7 +96,9 @@ def randomize(study: Any, frame: Any, blocks: int | None = None, seed: int | Non
         blocks: how many reports a row holds. Each attribute has one column of bytes then,
             ``smokes_records``. None for one report a row, in the columns of a report file.
         seed: repeatable randomness, for simulations only; None for that of the workers' operating
-            systems. It depends on how the frame is cut into partitions.
+            systems. It depends on how the frame is cut into partitions. The first partition draws
+            as ``numpy.random.default_rng(seed)``: if the answers were made up with a seed, give
+            another one here, or the noise depends on the answers.
 
     Returns:
         A Spark frame: the public columns of the study, and the reports.

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -15,6 +16,7 @@ import warner
 from tests.spec.app._command import SECRET, STUDY, run
 from tests.spec.io._people import COIN, ONE, STUDY as STUDY_OF_PEOPLE
 from warner.app.cli import main
+from warner.app.commands.options import generator
 from warner.reports.tally import load_tallies
 
 BAD_LINES = [
@@ -259,3 +261,12 @@ def test_the_commands_say_the_weight_and_that_answers_randomised_again_spend_aga
         assert "20.02" in shown.output and "10.03" in shown.output  # (e + 1) / (e - 1)
         data = json.loads(run(main, [command, str(tmp_path / "s.toml"), "--json"]).stdout)
         assert data.keys() - {"all.questions"} == {"a", "b"}
+
+
+def test_the_help_says_whose_random_numbers_a_seed_gives() -> None:
+    """Rejects silence on answers and noise that are made of the same random numbers."""
+    made = generator(1)
+    assert made is not None and made.random() == np.random.default_rng(1).random()
+    said = " ".join(run("randomize", "--help").stdout.split())
+    assert "Its random numbers are those of numpy.random.default_rng(seed)" in said
+    assert "give another one here, or the noise depends on the answers" in said

@@ -82,7 +82,8 @@ _PEOPLE = ("person", "people")
     "--seed",
     type=click.IntRange(0),
     help="A number, for simulations only and never for real answers: the same seed gives the same "
-    "reports again. If the answers were made up with a seed, give another seed here.",
+    "reports again. Its random numbers are those of numpy.random.default_rng(seed): if the answers "
+    "were made up with a seed, give another one here, or the noise depends on the answers.",
 )
 @click.option(
     "--keep-order",
