@@ -28,6 +28,8 @@ from warner.mechanisms.one_of import best_mechanism
 from warner.studies.problems import Path, Problem, ProblemLog, StudyProblems, broken, in_words
 from warner.studies.schema import ATTRIBUTE, BY_KEY, JOINT, MECHANISMS, STUDY, Table
 
+Spec = Mapping[str, Any]  # a table of a study file, or its options
+
 # What can be done where nonresponse is a value and the mechanism does not go with it.
 _KEYS_WITH_NONRESPONSE = (
     'Add "no answer" to the keys yourself, with any number as its value, and leave out the key '
@@ -39,9 +41,7 @@ _NUMBERS_WITH_NONRESPONSE = (
 _LABELS_WITH_NONRESPONSE = "Use SubsetSelection, UnaryEncoding or another mechanism of labels"
 
 
-def built(
-    where: str, spec: Mapping[str, Any], joint: Domain | None = None, rows: int = 1
-) -> Mechanism:
+def built(where: str, spec: Spec, joint: Domain | None = None, rows: int = 1) -> Mechanism:
     """The mechanism of one table for one row of answers, ``joint`` the domain of a joint one."""
     form = ATTRIBUTE if joint is None else JOINT
     if joint is None and "design" in spec:
@@ -93,7 +93,7 @@ def built(
     raise StudyProblems([problem])
 
 
-def permanent(where: str, mechanism: Mechanism, repeat: Mapping[str, Any]) -> Permanent:
+def permanent(where: str, mechanism: Mechanism, repeat: Spec) -> Permanent:
     """The mechanism of a study with the table [repeat], from that of one round."""
     try:
         return Permanent(mechanism, repeat["forever"], repeat["values"])
@@ -103,7 +103,7 @@ def permanent(where: str, mechanism: Mechanism, repeat: Mapping[str, Any]) -> Pe
     raise StudyProblems([problem])
 
 
-def _of_design(where: str, spec: Mapping[str, Any]) -> PaperDesign:
+def _of_design(where: str, spec: Spec) -> PaperDesign:
     """The design for paper of a question."""
     rule = (
         'cannot be used with the key "design", because people then randomise their answers '
@@ -132,7 +132,7 @@ def _works(made: Callable[[Domain], Mechanism], domain: Domain) -> bool:
 
 def table_problems(
     where: str,
-    spec: Mapping[str, Any],
+    spec: Spec,
     ignored: Container[str] = (),
     has_domain: bool = True,
     form: Table = ATTRIBUTE,
@@ -179,9 +179,7 @@ _NEEDED = {
 }
 
 
-def _item_problems(
-    where: str, spec: Mapping[str, Any], options: Mapping[str, Any], ticked: bool
-) -> list[Problem]:
+def _item_problems(where: str, spec: Spec, options: Spec, ticked: bool) -> list[Problem]:
     """What does not go with items that people tick, and what goes with them alone."""
     rule, keys = 'can be used only with the key "items"', ["each", "split"]
     if ticked:
@@ -190,7 +188,7 @@ def _item_problems(
     return _left_out(where, spec, dict.fromkeys(keys, rule))
 
 
-def _left_out(where: str, spec: Mapping[str, Any], rules: Mapping[str, str]) -> list[Problem]:
+def _left_out(where: str, spec: Spec, rules: Mapping[str, str]) -> list[Problem]:
     """The problems of keys that must be left out, each by its rule."""
     return [
         Problem((key,), message(f"{where}.{key}", rule, None, f'Leave out the key "{key}"'))
@@ -199,7 +197,7 @@ def _left_out(where: str, spec: Mapping[str, Any], rules: Mapping[str, str]) -> 
     ]
 
 
-def _of_items(where: str, spec: Mapping[str, Any], rows: int) -> OneOf:
+def _of_items(where: str, spec: Spec, rows: int) -> OneOf:
     """The mechanism of a question with items: each person is asked one of them, or two."""
     if problems := table_problems(where, spec):
         raise StudyProblems(problems)
@@ -218,7 +216,7 @@ def _of_items(where: str, spec: Mapping[str, Any], rows: int) -> OneOf:
 _LEAST_FOR_PAIRS = 3  # items; of two there is one pair, and nothing to draw
 
 
-def domain_problems(where: str, spec: Mapping[str, Any]) -> list[Problem]:
+def domain_problems(where: str, spec: Spec) -> list[Problem]:
     """What is wrong with the domain that a table states; arguments as :func:`table_problems`."""
     try:
         stated_domain(spec)
@@ -227,7 +225,7 @@ def domain_problems(where: str, spec: Mapping[str, Any]) -> list[Problem]:
     return []
 
 
-def _key_of(spec: Mapping[str, Any], text: str, within: Container[str] = ()) -> Path:
+def _key_of(spec: Spec, text: str, within: Container[str] = ()) -> Path:
     """The key of a table that the text of an error begins with, as ``epsilon: must be ...``."""
     word = text.partition(":")[0].partition(" ")[0]
     for key, value in spec.items():
@@ -253,7 +251,7 @@ def share(budget: float, times: int) -> float:
     return single
 
 
-def _shared(options: Mapping[str, Any], times: int) -> dict[str, Any]:
+def _shared(options: Spec, times: int) -> dict[str, Any]:
     """The options of one of several reports: a delta is of all of them together."""
     delta = options.get("delta")
     if isinstance(delta, int | float) and not isinstance(delta, bool):
@@ -262,11 +260,7 @@ def _shared(options: Mapping[str, Any], times: int) -> dict[str, Any]:
 
 
 def _option_problems(
-    where: str,
-    spec: Mapping[str, Any],
-    options: Mapping[str, Any],
-    misspelt: Container[str],
-    ignored: Container[str],
+    where: str, spec: Spec, options: Spec, misspelt: Container[str], ignored: Container[str]
 ) -> list[Problem]:
     """Options that the mechanism does not have, and the lack of those that it needs."""
     name, cls = spec["mechanism"], MECHANISMS[spec["mechanism"]]
@@ -294,18 +288,14 @@ def _option_problems(
         if option not in allowed and option not in misspelt:
             names = [*allowed, "tags"] if cls.takes_tags else [*allowed]
             has = f"its options are {', '.join(names)}" if names else "it has no options"
-            add(option, f"is not an option of {name}: {has}", _other_place(option))
+            remedy = meant(option, [key for key in ATTRIBUTE.keys if key not in ("keys", "tags")])
+            if option in STUDY.keys and option not in _TABLES:
+                remedy = "This key is for the whole study: write it above the first table"
+            add(option, f"is not an option of {name}: {has}", remedy)
     return problems
 
 
 _TABLES = ("attributes", "joint", "ask", "repeat", "public", "design", "collect", "groups")
-
-
-def _other_place(option: str) -> str | None:
-    """The remedy for a key that is no option: it belongs elsewhere, or is misspelt."""
-    if option in STUDY.keys and option not in _TABLES:
-        return "This key is for the whole study: write it above the first table"
-    return meant(option, [key for key in ATTRIBUTE.keys if key not in ("keys", "tags")])
 
 
 def _named(capability: str) -> str:
@@ -313,7 +303,7 @@ def _named(capability: str) -> str:
     return " and ".join(name for name, cls in MECHANISMS.items() if getattr(cls, capability))
 
 
-def stated_domain(spec: Mapping[str, Any]) -> Domain:
+def stated_domain(spec: Spec) -> Domain:
     """The one domain that the table of an attribute states; its answers must differ as text."""
     (key,) = (key for key in BY_KEY if key in spec)
     domain = BY_KEY[key].from_study(spec[key])
@@ -334,7 +324,7 @@ def _labels(values: list[Any], missing: Missing) -> Domain:
     return with_missing(keys, missing.policy, missing.empty)
 
 
-def together(specs: Mapping[str, Mapping[str, Any]], names: list[str], path: Path) -> Product:
+def together(specs: Mapping[str, Spec], names: list[str], path: Path) -> Product:
     """The domain of attributes that are randomised as one value."""
     log = ProblemLog()
     elsewhere = ("mechanism", "epsilon", "design", "reports", "keys", "tags")
@@ -375,10 +365,7 @@ _LEAST_TO_DRAW = 2
 
 
 def drawn(
-    ask: Mapping[str, Any],
-    specs: Mapping[str, Mapping[str, Any]],
-    rows: int = 1,
-    repeat: Mapping[str, Any] | None = None,
+    ask: Spec, specs: Mapping[str, Spec], rows: int = 1, repeat: Spec | None = None
 ) -> OneOf | HiddenQuestion:
     """The mechanism of a study with the table [ask], for one row of answers."""
     if len(specs) < _LEAST_TO_DRAW:
@@ -439,7 +426,7 @@ def _check_whole(epsilon: float | None) -> None:
 _BLOCKS: dict[Any, tuple[Any, int]] = {"pair": ("pairs", 1), 2: ("attributes", 2)}
 
 
-def _drawn_problems(where: str, spec: Mapping[str, Any], alone: bool) -> list[Problem]:
+def _drawn_problems(where: str, spec: Spec, alone: bool) -> list[Problem]:
     """What in the table of an attribute does not go with [ask]."""
     rules = {
         "design": "cannot be used with [ask]: on paper each person is asked every question",
@@ -462,7 +449,7 @@ def _drawn_problems(where: str, spec: Mapping[str, Any], alone: bool) -> list[Pr
     return problems
 
 
-def _drawn_alone(where: str, spec: Mapping[str, Any], whole: float | None, rows: int) -> Mechanism:
+def _drawn_alone(where: str, spec: Spec, whole: float | None, rows: int) -> Mechanism:
     """The mechanism of one question that is asked alone: its own, or the better of two."""
     if "epsilon" not in spec and whole is None:
         remedy = "Write epsilon in [ask], for all questions, or in this table"

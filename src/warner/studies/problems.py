@@ -238,16 +238,9 @@ class ProblemLog:
         """Keep problems in the table at ``path``."""
         self.problems += [problem.within(path) for problem in problems]
 
-    def add(
-        self,
-        path: Path,
-        rule: str,
-        got: str | None = None,
-        remedy: str | None = None,
-        name: str | None = None,
-    ) -> None:
-        """Keep one more problem."""
-        self.keep(broken(path, rule, got, remedy, name).problems)
+    def add(self, path: Path, rule: str, *more: str | None) -> None:
+        """Keep one more problem, as :func:`broken` says it."""
+        self.keep(broken(path, rule, *more).problems)
 
     def refuse(self) -> None:
         """Raise what was found."""

@@ -146,7 +146,10 @@ class Study(Hinting):
             with log.within(*self._places[name]):
                 self._mechanisms[name] = self._built(name, table)
         with log.within():
-            self._refuse_shared_columns()
+            columns = self.answer_columns
+            for column in (c for i, c in enumerate(columns) if c in columns[:i]):
+                rule = f"two questions must not have their answers in the same column, {column!r}"
+                raise broken(("attributes",), rule, None, "Rename one of them")
         with log.within():
             taken = [*stated["attributes"], *self._tables, *self.answer_columns]
             self.public = public_columns(stated.get("public", {}), taken)
@@ -249,15 +252,6 @@ class Study(Hinting):
         """The columns of a file of answers, without that of the group."""
         study = next(iter(self.by_group.values()))
         return [c for name, m in study.mechanisms.items() for c in answer_columns(name, m)]
-
-    def _refuse_shared_columns(self) -> None:
-        """Refuse two attributes whose answers would stand in one column of a file."""
-        columns: set[str] = set()
-        for column in self.answer_columns:
-            if column in columns:
-                rule = f"two questions must not have their answers in the same column, {column!r}"
-                raise broken(("attributes",), rule, None, "Rename one of them")
-            columns.add(column)
 
     def _fit_budget(self, budget: float) -> None:
         """Lower one epsilon a little, where the sum exceeds the budget by rounding alone."""

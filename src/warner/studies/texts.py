@@ -16,7 +16,7 @@ from warner._core.checks import show, unknown
 from warner._core.errors import ArgumentError
 from warner._core.text import look, meant, unreadable
 from warner.domains import Categorical, Domain, Items
-from warner.studies.problems import Path, Problem, ProblemLog, broken, in_words
+from warner.studies.problems import Path, Problem, ProblemLog, in_words
 from warner.studies.schema import TO_DECIDE, UNDECIDED
 
 DEFAULT_LANGUAGE = "en"
@@ -314,7 +314,13 @@ def _languages(data: Mapping[str, Any], log: ProblemLog) -> tuple[str, ...]:
         return ()
     before = len(log.problems)
     tags = [tag for tag in stated if isinstance(tag, str)] if isinstance(stated, list) else []
-    _check_languages(tags, log)
+    for i, tag in enumerate(tags):
+        if not is_language(tag):
+            remedy = 'Write for example languages = ["en", "de", "pt-BR"]'
+            log.add(("languages", i), "must be language tags", show(tag), remedy, "languages")
+        elif tag.casefold() in {other.casefold() for other in tags[:i]}:
+            rule = "must not list a language twice"
+            log.add(("languages", i), rule, show(tag), None, "languages")
     return tuple(tags) if len(log.problems) == before else ()
 
 
@@ -323,19 +329,6 @@ def _tables(tables: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for name, question in tables.items() if isinstance(tables, Mapping) else ():
         if isinstance(question, Mapping):
             yield str(name), question
-
-
-def _check_languages(languages: list[str], log: ProblemLog) -> None:
-    """Refuse what is no tag of a language, and a language that repeats."""
-    for i, tag in enumerate(languages):
-        with log.within():
-            if not is_language(tag):
-                rule = "must be language tags"
-                remedy = 'Write for example languages = ["en", "de", "pt-BR"]'
-                raise broken(("languages", i), rule, show(tag), remedy, "languages")
-            if tag.casefold() in {other.casefold() for other in languages[:i]}:
-                rule = "must not list a language twice"
-                raise broken(("languages", i), rule, show(tag), None, "languages")
 
 
 def _check_text(text: Any, path: Path, languages: tuple[str, ...], log: ProblemLog) -> None:
