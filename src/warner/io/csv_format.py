@@ -16,12 +16,12 @@ from typing import Any, BinaryIO
 
 from warner._core.errors import FileError
 from warner._core.extras import arrow_csv, pa
-from warner.domains import Domain
 from warner.io.answer_tables import answer_table
 from warner.io.file_format import (
     NO_PUBLIC,
     AnswerTable,
     FileFormat,
+    Public,
     ReportSink,
     refuse_reports,
     shown_as,
@@ -59,21 +59,16 @@ def as_utf8(begin: bytes, stream: Any, shown: str) -> tuple[bytes, io.RawIOBase]
             raise FileError(shown, "must be CSV", what, remedy)
     pieces: Iterator[bytes] = chain([begin], iter(lambda: bytes(stream.read(_PIECE)), b""))
     encoding = next((name for mark, name in _MARKS.items() if begin.startswith(mark)), None)
-    if encoding is not None or not _is_utf8(begin):
+    is_utf8 = False
+    with contextlib.suppress(UnicodeDecodeError):  # it may end within a character
+        codecs.getincrementaldecoder("utf-8")().decode(begin)
+        is_utf8 = True
+    if encoding is not None or not is_utf8:
         # Windows-1252 holds all printed characters of Latin-1. A letter that is thereby misread is
         # in no label, so that its answer is refused.
         pieces = _decoded(pieces, encoding or "cp1252")
     first = next(pieces, b"")
     return first, _Stream(_without_blank_end(chain([first], pieces)))
-
-
-def _is_utf8(begin: bytes) -> bool:
-    """Whether bytes are the begin of a UTF-8 text, which may end within a character."""
-    try:
-        codecs.getincrementaldecoder("utf-8")().decode(begin)
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _decoded(pieces: Iterator[bytes], encoding: str) -> Iterator[bytes]:
@@ -153,7 +148,7 @@ class CsvFormat(FileFormat):
         return dict.fromkeys(names, "")
 
     def batches(
-        self, path: str, columns: Mapping[str, int], public: Mapping[str, Domain] = NO_PUBLIC
+        self, path: str, columns: Mapping[str, int], public: Public = NO_PUBLIC
     ) -> Iterator[pa.RecordBatch]:
         """The lines between the header's and the end's."""
         types = {name: arrow_type(domain) for name, domain in public.items()} | {
@@ -180,11 +175,7 @@ class CsvFormat(FileFormat):
                 yield from reader
 
     def sink(
-        self,
-        path: str,
-        header: str,
-        columns: Mapping[str, int],
-        public: Mapping[str, Domain] = NO_PUBLIC,
+        self, path: str, header: str, columns: Mapping[str, int], public: Public = NO_PUBLIC
     ) -> ReportSink:
         return _CsvSink(path, header)
 

@@ -107,7 +107,8 @@ def digest_of(path: str) -> tuple[str, int]:
 
 
 ROWS_PER_BATCH = 2**18  # people per batch, at most
-NO_PUBLIC: Mapping[str, Domain] = MappingProxyType({})
+Public = Mapping[str, Domain]  # {name: the values of a public column}
+NO_PUBLIC: Public = MappingProxyType({})
 
 
 class ReportSink(ABC):
@@ -168,7 +169,7 @@ class FileFormat(ABC):
 
     @abstractmethod
     def batches(
-        self, path: str, columns: Mapping[str, int], public: Mapping[str, Domain] = NO_PUBLIC
+        self, path: str, columns: Mapping[str, int], public: Public = NO_PUBLIC
     ) -> Iterator[pa.RecordBatch]:
         """The reports of a file, a batch at a time, in their order."""
 
@@ -179,11 +180,7 @@ class FileFormat(ABC):
     # Reports out.
 
     def sink(
-        self,
-        path: str,
-        header: str,
-        columns: Mapping[str, int],
-        public: Mapping[str, Domain] = NO_PUBLIC,
+        self, path: str, header: str, columns: Mapping[str, int], public: Public = NO_PUBLIC
     ) -> ReportSink:
         """A new report file; only where ``is_writable``."""
         raise NotImplementedError

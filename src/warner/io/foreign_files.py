@@ -40,7 +40,9 @@ from warner.io.formats import report_format
 from warner.io.frames import (
     JOINT,
     RECORDS,
+    Columns,
     FrameSource,
+    Mechanisms,
     ReportColumns,
     attribute_columns,
     batches,
@@ -170,7 +172,7 @@ class ForeignFile:
         return columns
 
     def stated(
-        self, mechanisms: Mapping[str, Mechanism], columns: Mapping[str, Mapping[str, str]]
+        self, mechanisms: Mechanisms, columns: Mapping[str, Mapping[str, str]]
     ) -> StatedHeader:
         """What the file says about reports in some columns, compared with their mechanisms."""
         where = {name: list(names.values()) for name, names in columns.items()}
@@ -190,9 +192,7 @@ class ForeignFile:
             if self.is_text:
                 refuse_ragged(name)
 
-    def records(
-        self, mechanisms: Mapping[str, Mechanism], columns: Mapping[str, ColumnNames]
-    ) -> dict[str, str]:
+    def records(self, mechanisms: Mechanisms, columns: Columns) -> dict[str, str]:
         """The columns of bytes that hold whole reports: {attribute: column}; see ``records_in``."""
         column_of = {
             name: records_column(m.schema, columns[name], self.names, sorted(self._bytes))
@@ -322,8 +322,8 @@ def _safely(file: ForeignFile, work: Callable[[], Any]) -> Any:
 
 def tally_foreign(
     file: ForeignFile,
-    mechanisms: Mapping[str, Mechanism],
-    columns: Mapping[str, ColumnNames] | None = None,
+    mechanisms: Mechanisms,
+    columns: Columns | None = None,
     by: Mapping[str, Domain] | None = None,
     ways: int | None = None,
     keep_reports: bool = False,
@@ -375,10 +375,7 @@ def tally_foreign(
 
 
 def named_columns(
-    file: ForeignFile,
-    mechanisms: Mapping[str, Mechanism],
-    columns: Mapping[str, ColumnNames],
-    ways: int | None = None,
+    file: ForeignFile, mechanisms: Mechanisms, columns: Columns, ways: int | None = None
 ) -> dict[str, dict[str, str]]:
     """{attribute: {name in the schema: column}}; one of bytes has the name of records."""
     usual = {
@@ -506,9 +503,7 @@ _DECODED = "decoded"  # the table in which texts are columns of reports
 
 
 def columns_of_texts(
-    file: ForeignFile,
-    mechanisms: Mapping[str, Mechanism],
-    columns: Mapping[str, ColumnNames] | None = None,
+    file: ForeignFile, mechanisms: Mechanisms, columns: Columns | None = None
 ) -> dict[str, str]:
     """The columns that hold reports as texts."""
     named = {name: (columns or {}).get(name, f"{name}_report") for name in mechanisms}
@@ -527,7 +522,7 @@ def columns_of_texts(
 
 def _decoded(
     file: ForeignFile,
-    mechanisms: Mapping[str, Mechanism],
+    mechanisms: Mechanisms,
     texts: Mapping[str, str],
     starts: Mapping[str, str],
     named: Mapping[str, Mapping[str, str]],
@@ -569,7 +564,12 @@ def _require_public(file: ForeignFile, by: Mapping[str, Domain], values: Mapping
     for name, domain in by.items():
         if name not in values:
             if name not in file.names:
-                raise ReportError(_no_public(file.path, name))
+                rule = f"has no public column {show(name)}"
+                remedy = f"Add the column, or put the file into a folder {name}=VALUE"
+                if f"{name}={_NO_VALUE}" in Path(file.path).parts:
+                    rule = f"is in a folder for people whose {name} is missing (NULL)"
+                    remedy = f"Move it to a folder with a value, or count without {name}"
+                raise ReportError(file.path, rule, None, remedy)
             continue
         text = values[name]
         folder: int | str | None = (
@@ -588,17 +588,6 @@ def _require_public(file: ForeignFile, by: Mapping[str, Domain], values: Mapping
             rule = f"the folder says {name}={text}, but the column says something else in {many}"
             remedy = "Move the file to the right folder, or remove the column"
             raise ReportError(file.path, rule, None, remedy)
-
-
-def _no_public(path: str, name: str) -> str:
-    """The message of a file without a public column, whose folder may say that it is missing."""
-    if f"{name}={_NO_VALUE}" in Path(path).parts:
-        remedy = f"Move it to a folder with a value, or count without {name}"
-        return message(
-            path, f"is in a folder for people whose {name} is missing (NULL)", None, remedy
-        )
-    remedy = f"Add the column, or put the file into a folder {name}=VALUE"
-    return message(path, f"has no public column {show(name)}", None, remedy)
 
 
 def _rows_elsewhere(file: ForeignFile, name: str, domain: Domain, folder: Any) -> int:
@@ -661,7 +650,7 @@ def _first_wrong(lazy: Any, columns: ReportColumns, by: By) -> int | None:
 
 
 def _usual(
-    file: ForeignFile, name: str, mechanism: Mechanism, mechanisms: Mapping[str, Mechanism]
+    file: ForeignFile, name: str, mechanism: Mechanism, mechanisms: Mechanisms
 ) -> ColumnNames:
     """The columns of an attribute where nobody names them."""
     usual = attribute_columns(name, mechanism)

@@ -13,13 +13,13 @@ import numpy as np
 from warner._core.errors import ArgumentError, FileError
 from warner._core.extras import pa
 from warner._core.text import RANDOMISE_FIRST, canonical
-from warner.domains import Domain
 from warner.io.csv_format import CsvFormat
 from warner.io.file_format import (
     NO_PUBLIC,
     ROWS_PER_BATCH,
     AnswerTable,
     FileFormat,
+    Public,
     refuse_repeated,
     require_columns,
     shown_as,
@@ -76,7 +76,7 @@ class WireFormat(FileFormat):
         }
 
     def batches(
-        self, path: str, columns: Mapping[str, int], public: Mapping[str, Domain] = NO_PUBLIC
+        self, path: str, columns: Mapping[str, int], public: Public = NO_PUBLIC
     ) -> Iterator[pa.RecordBatch]:
         head = read_wire_head(path)
         arrays = [

@@ -35,6 +35,8 @@ from warner.reports.schema import ReportSchema, columns_from
 from warner.reports.source import Batch, By, Histograms, count, few, public_columns
 from warner.reports.tally import Tally
 
+Mechanisms = Mapping[str, Mechanism]  # by the names of attributes
+Columns = Mapping[str, ColumnNames]  # {attribute: its columns of reports}
 JOINT = "joint"  # the name in a tally file of the tables of several attributes together
 RECORDS = "records"  # the name of a column of bytes that holds reports
 ROWS = 2**20  # rows per batch
@@ -48,7 +50,7 @@ _SEARCHED = (2**14, 2**20)  # rows at the start of a frame, among which equal on
 _NUMBERED = re.compile(r"(.*_)([0-9]{1,9})", re.DOTALL)  # such as age_bits_12
 
 
-def together(mechanisms: Mapping[str, Mechanism], ways: int | None) -> dict[str, Mechanism]:
+def together(mechanisms: Mechanisms, ways: int | None) -> dict[str, Mechanism]:
     """What is counted: each attribute, or with ``ways`` all of several attributes in tuples."""
     from warner.mechanisms import PerAttribute
 
@@ -495,7 +497,16 @@ def checked_groups(
         if not _is_declared(name, column, domains[name]):
             # Only what is wrong is named: most values of the column are right.
             wrong = [v for v in dict.fromkeys(column) if not _is_declared(name, [v], domains[name])]
-            raise _undeclared(name, wrong or column)
+            strange = {kind(value) for value in wrong or column if value is not None}
+            got = [f"{each} that is not declared" for each in sorted(strange)]
+            got += ["no value"] * (None in (wrong or column))
+            rule = (
+                "must have a declared value in every row: a text, an integer, a boolean or a date"
+            )
+            remedy = "Correct these rows, or declare their values in the study"
+            if not strange:
+                remedy = "Give these rows a value, or leave them out"
+            raise ReportError(f"data: public column {name!r}", rule, " and ".join(got), remedy)
     return group_people(given, n)
 
 
@@ -511,17 +522,6 @@ def _is_declared(name: str, values: list[Any], domain: Domain | None) -> bool:
     except (ArgumentError, ArgumentTypeError):
         return False
     return True
-
-
-def _undeclared(name: str, values: list[Any]) -> ReportError:
-    """The error of public values that are missing, of another type or never declared."""
-    rule = "must have a declared value in every row: a text, an integer, a boolean or a date"
-    kinds = {f"{kind(value)} that is not declared" for value in values if value is not None}
-    got = " and ".join([*sorted(kinds), *["no value"] * (None in values)])
-    remedy = "Correct these rows, or declare their values in the study"
-    if not kinds:
-        remedy = "Give these rows a value, or leave them out"
-    return ReportError(f"data: public column {name!r}", rule, got, remedy)
 
 
 # -----------------------------------------------------------------------------------------------
@@ -598,11 +598,8 @@ class FrameSource:
         for name, where in self._columns.items():
             columns[name], many = where.read(rows, rows_before if self._names_rows else None)
             if first is not None and not np.array_equal(first, many):
-                rule = (
-                    "must have, in each row, the same number of reports on every question "
-                    "(attribute)"
-                )
-                raise ReportError("reports", rule)
+                same = "the same number of reports on every question (attribute)"
+                raise ReportError("reports", f"must have, in each row, {same}")
             first = many
         if not by or first is None:
             return Batch(columns)
@@ -650,9 +647,7 @@ class FrameOfReports:
         self.names = list(kinds)
         self._header, self._index = header_of(data), index_of(data)
 
-    def reports(
-        self, mechanisms: Mapping[str, Mechanism], columns: Mapping[str, ColumnNames]
-    ) -> dict[str, Reports]:
+    def reports(self, mechanisms: Mechanisms, columns: Columns) -> dict[str, Reports]:
         """The reports of each attribute in the frame, in its order."""
         where = self._found(mechanisms, columns, True)
         simulated = self._stated(mechanisms, where).simulated
@@ -662,11 +657,7 @@ class FrameOfReports:
         }
 
     def tally(
-        self,
-        mechanisms: Mapping[str, Mechanism],
-        columns: Mapping[str, ColumnNames],
-        by: Any,
-        **options: Any,
+        self, mechanisms: Mechanisms, columns: Columns, by: Any, **options: Any
     ) -> dict[str, Tally]:
         """The tallies of attributes, counted by the frame's own GROUP BY where that is possible."""
         # Groups of people are by columns of the frame, or by values beside it.
@@ -702,10 +693,7 @@ class FrameOfReports:
         return {name: stated.of(tally) for name, tally in tallies.items()}
 
     def _warn_of_dropped(
-        self,
-        mechanisms: Mapping[str, Mechanism],
-        where: Mapping[str, ReportColumns],
-        by: Sequence[str],
+        self, mechanisms: Mechanisms, where: Mapping[str, ReportColumns], by: Sequence[str]
     ) -> None:
         """Warn where no two rows are equal, although people in one group send equal reports."""
         import narwhals.stable.v2 as nw
@@ -737,18 +725,13 @@ class FrameOfReports:
                 )
                 return warn(text, FrameWarning)
 
-    def _stated(
-        self, mechanisms: Mapping[str, Mechanism], where: Mapping[str, ReportColumns]
-    ) -> StatedHeader:
+    def _stated(self, mechanisms: Mechanisms, where: Mapping[str, ReportColumns]) -> StatedHeader:
         """What the frame says about the reports, compared with the mechanisms."""
         columns = {name: of_name.names for name, of_name in where.items()}
         return StatedHeader.compared(self._header, mechanisms, columns, self.names, "data")
 
     def _found(
-        self,
-        mechanisms: Mapping[str, Mechanism],
-        columns: Mapping[str, ColumnNames],
-        is_alone: bool,
+        self, mechanisms: Mechanisms, columns: Columns, is_alone: bool
     ) -> dict[str, ReportColumns]:
         """Where the reports of each attribute are."""
         return {

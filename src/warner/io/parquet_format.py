@@ -21,13 +21,13 @@ from warner._core.extras import duckdb, pa, pq
 from warner._core.foreign_tables import metadata_of
 from warner._core.progress import stage
 from warner._core.text import without_secrets
-from warner.domains import Domain
 from warner.io.answer_tables import AGAIN
 from warner.io.file_format import (
     NO_PUBLIC,
     ROWS_PER_BATCH,
     AnswerTable,
     FileFormat,
+    Public,
     ReportSink,
     refuse_reports,
 )
@@ -212,7 +212,7 @@ class ParquetFormat(FileFormat):
         return {row[0]: _DTYPES.get(row[1], row[1]) for row in rows}
 
     def batches(
-        self, path: str, columns: Mapping[str, int], public: Mapping[str, Domain] = NO_PUBLIC
+        self, path: str, columns: Mapping[str, int], public: Public = NO_PUBLIC
     ) -> Iterator[pa.RecordBatch]:
         names = [*public, *columns]
         rows = max(1, min(ROWS_PER_BATCH, _CELLS // len(names)))
@@ -225,11 +225,7 @@ class ParquetFormat(FileFormat):
             yield from file.iter_batches(rows, columns=names)
 
     def sink(
-        self,
-        path: str,
-        header: str,
-        columns: Mapping[str, int],
-        public: Mapping[str, Domain] = NO_PUBLIC,
+        self, path: str, header: str, columns: Mapping[str, int], public: Public = NO_PUBLIC
     ) -> ReportSink:
         fields = {name: arrow_type(domain) for name, domain in public.items()}
         fields |= {n: pa.from_numpy_dtype(smallest_dtype(size)) for n, size in columns.items()}

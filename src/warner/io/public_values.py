@@ -50,11 +50,7 @@ def to_arrow(domain: Domain, index: np.ndarray) -> pa.Array:
 
 
 def indices_of(
-    path: str,
-    name: str,
-    domain: Domain,
-    column: Any,
-    row: int | None = None,
+    path: str, name: str, domain: Domain, column: Any, row: int | None = None
 ) -> np.ndarray:
     """The indices (n,) of the values in a public column of a report file."""
     from warner.io.answer_column import AnswerColumn

@@ -189,7 +189,12 @@ class ReportFile:
         if len(stored) == width:
             sizes = self._sizes()
             if list(stored) == [*self.public, *sizes]:
-                self._check_types(stored, sizes)
+                types = {name: str(arrow_type(domain)) for name, domain in self.public.items()}
+                types |= {name: smallest_dtype(size).name for name, size in sizes.items()}
+                for name, dtype in types.items():  # the smallest, where the format has types
+                    if stored[name] not in ("", dtype):
+                        rule = f"column {name!r} must be of type {dtype}"
+                        raise ReportError(self.path, rule, stored[name], AS_WRITTEN)
                 return sizes
         raise self._wrong_columns(width, stored)
 
@@ -207,15 +212,6 @@ class ReportFile:
         rule = f"must have the {width} columns that its beginning states, in that order"
         got = f"{len(stored)} ({first})"
         return FileError(self.path, rule, got, AS_WRITTEN)
-
-    def _check_types(self, stored: Mapping[str, str], sizes: Mapping[str, int]) -> None:
-        """Refuse typed columns whose type is not the smallest that holds the column's values."""
-        types = {name: str(arrow_type(domain)) for name, domain in self.public.items()}
-        types |= {name: smallest_dtype(size).name for name, size in sizes.items()}
-        for name, dtype in types.items():
-            if stored[name] not in ("", dtype):
-                rule = f"column {name!r} must be of type {dtype}"
-                raise ReportError(self.path, rule, stored[name], AS_WRITTEN)
 
     def batches(self) -> Iterator[dict[str, np.ndarray]]:
         """The file's columns, a batch at a time, as arrays of the smallest unsigned types.

@@ -115,8 +115,14 @@ class ReportWriter:
         if self._public and not self._format.holds_public:
             rule = f"cannot be stored in this kind of file ({self._format.name})"
             raise ArgumentError("public columns", rule, path, "Write a Parquet or CSV file")
-        if blocks:
-            self._require_blocks(path)
+        if blocks and not self._format.holds_blocks:
+            rule = f"cannot be stored in this kind of file ({self._format.name})"
+            raise ArgumentError("blocks", rule, path, "Write a Parquet file")
+        if blocks and self._public:
+            rule = "cannot be used with public columns: a block holds the reports of many people"
+            named = ", ".join(self._public)
+            remedy = f"Leave out blocks (--blocks), or take {named} out of the study"
+            raise ArgumentError("blocks", rule, named, remedy)
         for attribute in self._mechanisms:
             legible("name of a question", attribute)
         width = sum(m.schema.file_width for m in self._mechanisms.values())
@@ -154,17 +160,6 @@ class ReportWriter:
         self._n = 0
         self._is_partial = False  # whether a batch was taken in partly
         self._is_finished = False
-
-    def _require_blocks(self, path: str) -> None:
-        """Refuse blocks where a file cannot hold them."""
-        if not self._format.holds_blocks:
-            rule = f"cannot be stored in this kind of file ({self._format.name})"
-            raise ArgumentError("blocks", rule, path, "Write a Parquet file")
-        if self._public:
-            rule = "cannot be used with public columns: a block holds the reports of many people"
-            public = ", ".join(self._public)
-            remedy = f"Leave out blocks (--blocks), or take {public} out of the study"
-            raise ArgumentError("blocks", rule, public, remedy)
 
     def __enter__(self) -> Self:
         self._temporary = self._target.__enter__()

@@ -34,7 +34,7 @@ from warner._core.errors import ArgumentError
 from warner._core.extras import not_installed
 from warner._core.foreign_tables import ColumnNames
 from warner._core.text import canonical
-from warner.io.frames import attribute_columns
+from warner.io.frames import Mechanisms, attribute_columns
 from warner.mechanisms import Mechanism
 from warner.reports.rules import BEYOND, GAP, BitRule, WholeNumbers
 
@@ -260,7 +260,7 @@ def _table(text: str, dialect: str) -> str | None:
 
 
 def stated_columns(
-    mechanisms: Mapping[str, Mechanism], columns: Mapping[str, ColumnNames] | None = None
+    mechanisms: Mechanisms, columns: Mapping[str, ColumnNames] | None = None
 ) -> dict[str, dict[str, str]]:
     """The columns of each attribute in a table that is not at hand: {attribute: {part: column}}.
 
@@ -330,10 +330,7 @@ class _Writer:
         }
 
     def statement(
-        self,
-        mechanisms: Mapping[str, Mechanism],
-        table: str,
-        columns: Mapping[str, Mapping[str, str]],
+        self, mechanisms: Mechanisms, table: str, columns: Mapping[str, Mapping[str, str]]
     ) -> str:
         counts: list[_Count] = []
         numbered = (self._name(f"warner_{i}") for i in itertools.count())
