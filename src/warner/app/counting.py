@@ -127,8 +127,12 @@ def _count_members(
     """The sums of the files of each argument."""
     mechanisms = {} if request.plan is None or request.plan.groups else request.plan.mechanisms
     codes = codes_in_words(mechanisms)
-    cards = {name: m for name, m in mechanisms.items() if m.is_on_paper}
-    by_card = _cards_in_words(cards) if cards and len(cards) == len(mechanisms) else ""
+    cards: dict[str, Any] = {name: m for name, m in mechanisms.items() if m.is_on_paper}
+    listed = {n: f"{m.text} (codes: {listed_codes(m.report_words)})" for n, m in cards.items()}
+    by_card = "cards: " + "; ".join(f"{name} {card}" for name, card in listed.items())
+    if len(listed) == 1:
+        by_card = f"the card of {next(iter(listed.values()))}"
+    by_card = by_card if cards and len(cards) == len(mechanisms) else ""
     sums = {
         path: GroupTotals(
             in_one_line(redacted_address(path)), request.allow_simulated, codes, by_card
@@ -309,23 +313,18 @@ def _count(file: DataFile, request: CountRequest) -> CountedFile:
     with as_file(file.path) as path:
         if request.plan is not None and foreign_files.is_foreign(path):
             return _count_foreign(file, path, request.plan, request)
-        return _count_own(path, request)
-
-
-def _count_own(path: str, request: CountRequest) -> CountedFile:
-    """The tallies of a report file of warner."""
-    opened = files.open_reports(path)
-    other_title = None
-    if request.plan is not None:
-        opened = require_study(opened, request.plan, request.ways is not None)
-        other_title = opened.other_title(request.plan.titles)
-    tallies = files.tally_file(
-        opened, request.by or (), ways=request.ways, keep_reports=request.keep_reports
-    )
-    if request.plan is not None and opened.round is not None:
-        tallies = request.plan.of_round(tallies, opened.path)
-    seal = opened.end["sha256"]
-    return CountedFile(opened.group, seal, tallies, False, other_title=other_title)
+        opened = files.open_reports(path)
+        other_title = None
+        if request.plan is not None:
+            opened = require_study(opened, request.plan, request.ways is not None)
+            other_title = opened.other_title(request.plan.titles)
+        tallies = files.tally_file(
+            opened, request.by or (), ways=request.ways, keep_reports=request.keep_reports
+        )
+        if request.plan is not None and opened.round is not None:
+            tallies = request.plan.of_round(tallies, opened.path)
+        seal = opened.end["sha256"]
+        return CountedFile(opened.group, seal, tallies, False, other_title=other_title)
 
 
 @dataclass
@@ -511,14 +510,6 @@ def _few(paths: Sequence[str]) -> str:
     ('a.csv and b.csv', 'a.csv and 2 others')
     """
     return " and ".join(paths) if len(paths) < 3 else f"{paths[0]} and {len(paths) - 1:,} others"
-
-
-def _cards_in_words(cards: Mapping[str, Any]) -> str:
-    """Which cards people had, and which word each code stands for."""
-    listed = [f"{m.text} (codes: {listed_codes(m.report_words)})" for m in cards.values()]
-    if len(listed) == 1:
-        return f"the card of {listed[0]}"
-    return "cards: " + "; ".join(f"{name} {of}" for name, of in zip(cards, listed, strict=True))
 
 
 def _say_foreign(sums: Sequence[GroupTotals], codes: str, marked: bool) -> None:

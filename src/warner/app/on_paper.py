@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +20,7 @@ from warner.io.formats import is_report_file
 from warner.reports.tally import Tally
 
 if TYPE_CHECKING:
+    from warner._core.survey_design import SurveyDesign
     from warner.designs import PaperDesign
     from warner.io.counts_by_hand import Said
     from warner.studies.study import Study
@@ -144,13 +145,18 @@ class OnPaper:
 
     given: str | None
     counts: tuple[str, ...]
-    not_groups: tuple[str, ...] = ()  # columns that say how people were drawn, and make no groups
+    by: Sequence[str] = ()  # the columns of groups that are named
+    drawn: SurveyDesign | None = None  # how people were drawn
     drop_missing: bool = False  # whether people without an answer are left out
     group: str | None = None  # the column that says who is in which group of the design
-    weights: str | None = None  # the column of the weights of people
     is_on_one_card: bool = False  # whether both groups of a design are counted as one
     study: Study | None = None  # which states the cards of its questions
     origin: Origin = field(default_factory=Origin)  # filled while files are read
+
+    @property
+    def not_groups(self) -> list[str]:
+        """The columns that say how people were drawn, and make no groups."""
+        return [] if self.drawn is None else [n for n in self.drawn.columns if n not in self.by]
 
     @property
     def name(self) -> str | None:
@@ -260,15 +266,6 @@ class OnPaper:
                 self.origin.has_rows = True
                 self.origin.public |= dict.fromkeys(open_reports(path).public)
             return read_or_count(path)
-        self._say_without_column(path, cards)
-        tallies = {}
-        for name, card in cards.items():
-            where = path if len(cards) == 1 else f"{path}, {name}"
-            tallies[name] = self._count(path, where, card, name, by)[1]
-        return tallies
-
-    def _say_without_column(self, path: str, cards: Mapping[str, PaperDesign]) -> None:
-        """Name the questions of the study that have no column in a table of what people said."""
         assert self.study is not None
         questions = [name for name, one in self.study.mechanisms.items() if one.is_on_paper]
         if without := [name for name in questions if name not in cards]:
@@ -277,6 +274,11 @@ class OnPaper:
                 f"{'this question' if len(without) == 1 else 'these questions'} of the study "
                 f"{'is' if len(without) == 1 else 'are'} left out. Is the name misspelt?"
             )
+        tallies = {}
+        for name, card in cards.items():
+            where = path if len(cards) == 1 else f"{path}, {name}"
+            tallies[name] = self._count(path, where, card, name, by)[1]
+        return tallies
 
     @staticmethod
     def _needs_people() -> ArgumentError:
@@ -298,7 +300,8 @@ class OnPaper:
         if self.is_on_one_card:
             columns = [*(columns or []), group[0]]
         with as_file(path) as near:
-            said = read_said(near, design, name, columns, self.drop_missing, self.weights)
+            weights = None if self.drawn is None else self.drawn.weights
+            said = read_said(near, design, name, columns, self.drop_missing, weights)
         tally = said.tally
         if self.is_on_one_card:
             tally, of_groups = as_one_card(path, tally, design.report_words, *group)

@@ -880,25 +880,20 @@ def about_epsilon() -> list[str]:
     out = ["What an epsilon means, for a question with the answers yes and no:"]
     for epsilon in _EXPLAINED:
         odds = odds_of(RandomizedResponse(Categorical(["yes", "no"]), epsilon))
-        out.append(f"  epsilon {epsilon:g}: {_explained(odds)}")
+        assert odds.sent is not None and odds.sent_by_other is not None
+        of_two, of_rare = at_most(100 * odds.surer(), 2), at_most(100 * odds.surer(0.01), 2)
+        out.append(
+            f"  epsilon {epsilon:g}: of 100 people who answer yes, {odds.sent:.0f} report yes; of "
+            f"100 who answer no, {odds.sent_by_other:.0f} report yes. Somebody who first thought a "
+            f"yes as likely as a no can then be at most {of_two} % sure. Somebody who first gave "
+            f"it 1 chance in 100 can be at most {of_rare} % sure. In both cases the odds grow at "
+            f"most {at_most(odds.factor, 2)} times."
+        )
     out.append(
         "The epsilons of several questions, or of repeated surveys, add up. Whatever "
         "is computed from reports later, the odds do not become larger."
     )
     return out
-
-
-def _explained(odds: Odds) -> str:
-    """One epsilon in plain words."""
-    assert odds.sent is not None and odds.sent_by_other is not None
-    of_two, of_rare = at_most(100 * odds.surer(), 2), at_most(100 * odds.surer(0.01), 2)
-    return (
-        f"of 100 people who answer yes, {odds.sent:.0f} report yes; of 100 who answer no, "
-        f"{odds.sent_by_other:.0f} report yes. Somebody who first thought a yes as likely as a no "
-        f"can then be at most {of_two} % sure. Somebody who first gave it 1 chance in 100 can be "
-        f"at most {of_rare} % sure. In both cases the odds grow at most "
-        f"{at_most(odds.factor, 2)} times."
-    )
 
 
 def comments(planned: PlannedAttribute) -> list[str]:

@@ -135,19 +135,12 @@ class IntervalKind(click.ParamType):  # type: ignore[type-arg]  # generic since 
 
     def convert(self, value: str, param: Any, ctx: Any) -> str:
         """The kind as it was written; refused where there is no such kind."""
-        try:
-            is_known = value in self._kinds or with_plan(value)[1] is not None
-        except ArgumentError:
-            is_known = False
-        if not is_known:
-            kinds = ", ".join(self._kinds)
-            self.fail(
-                f"{value!r} is not one of {kinds}, or anytime:N, where N is the planned number of "
-                "reports.",
-                param,
-                ctx,
-            )
-        return value
+        with contextlib.suppress(ArgumentError):
+            if value in self._kinds or with_plan(value)[1] is not None:
+                return value
+        kinds = ", ".join((*self._kinds, "or anytime:N"))
+        rule = f"{value!r} is not one of {kinds}, where N is the planned number of reports."
+        self.fail(rule, param, ctx)
 
 
 @dataclass(frozen=True)
@@ -270,12 +263,8 @@ class EstimateRequest:
     @property
     def paper(self) -> OnPaper:
         """What people said on paper."""
-        by = self.named_columns
-        drawn = () if self.design is None else self.design.columns
-        not_groups = tuple(n for n in drawn if n not in by)
-        stated = self.on_paper, self.counts, not_groups, self.drop_missing, self.group
-        weights = None if self.design is None else self.design.weights
-        paper = OnPaper(*stated, weights=weights, study=self.stated)
+        stated = self.on_paper, self.counts, self.named_columns, self.design
+        paper = OnPaper(*stated, self.drop_missing, self.group, study=self.stated)
         is_more = any(is_given(name) for name in (*_NOT_OF_TWO_CARDS, "drop_missing"))
         return replace(paper, is_on_one_card=paper.has_one_share and is_more)
 

@@ -178,9 +178,7 @@ def report(
     loaded = None if study is None else Study.load(study)
     design = design_of(weights, cluster, strata, loaded)
     columns = names_in(by)
-    drawn = () if design is None else tuple(n for n in design.columns if n not in columns)
-    weighted_by = None if design is None else design.weights
-    paper = OnPaper(on_paper, counts, drawn, drop_missing, weights=weighted_by, study=loaded)
+    paper = OnPaper(on_paper, counts, columns, design, drop_missing, study=loaded)
     paper.check(bool(tallies))
     if paper.is_of_groups:
         rule = "must be a design with one card for everybody"
@@ -195,7 +193,7 @@ def report(
         require_typst()
     refuse_overwriting(output, *tallies, *([study] if study else []))
     allowed = allow_equal, allow_simulated, allow_implausible
-    together = paper.tallies(tallies, [*columns, *drawn] or None, *allowed, only)
+    together = paper.tallies(tallies, [*columns, *paper.not_groups] or None, *allowed, only)
     refuse_questions(columns, together)
     stated = None if loaded is None else _stated(loaded, together, str(study))
     if any(tally.simulated for parts in together.values() for tally in parts):

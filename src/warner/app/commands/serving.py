@@ -151,21 +151,13 @@ def serve(study: str, **choices: Any) -> None:
         warner collect serve study.toml --host 0.0.0.0 --url https://survey.example.org
     """
     collectors.require_extra()
-    plan = _with_options(Study.load(study), choices["people"], choices["step"])
+    plan = Study.load(study)
+    # The step of publication follows from the planned number, unless it is stated.
+    if given := {name: choices[name] for name in ("people", "step") if choices[name] is not None}:
+        stated = json.loads(plan.to_json())["study"]
+        plan = Study({**stated, "collect": {**stated.get("collect", {}), **given}})
     with events_as_json() if choices["log"] == "json" else contextlib.nullcontext():
         _serve(study, plan, choices)
-
-
-def _with_options(study: Study, people: int | None, step: int | None) -> Study:
-    """A study with the planned number of people, and the step, that were asked for."""
-    stated_options = {"people": people, "step": step}
-    given = {name: value for name, value in stated_options.items() if value is not None}
-    if not given:
-        return study
-    # The step of publication follows from the planned number, unless it is stated.
-    stated = json.loads(study.to_json())["study"]
-    stated["collect"] = {**stated.get("collect", {}), **given}
-    return Study(stated)
 
 
 def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:

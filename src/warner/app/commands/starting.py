@@ -28,13 +28,14 @@ from warner.app.draft import LEAST_TO_ASK_ONE, Draft
 from warner.app.new_study.dialogue import (
     as_public,
     ask_all,
-    ask_names,
     ask_title,
+    ask_until,
     by_name,
     complete,
     copied,
     looked_at,
     names_in,
+    split,
     stated,
     with_mechanisms,
 )
@@ -209,7 +210,8 @@ def new(
     else:
         names = names_in("--secret", secret)
         if not names and asks:
-            names = ask_names("The columns whose answers are secret")
+            prompt = "The columns whose answers are secret, separated by commas"
+            names = ask_until(prompt, lambda text: [name for name in split(text) if name])
         beside = names_in("--public", public)
         if not names:
             rule = "must name the columns whose answers are to be protected"

@@ -87,11 +87,6 @@ def ask_title() -> str:
     return ask("Title of the study (Enter: use the names of its questions)")
 
 
-def ask_names(what: str) -> list[str]:
-    """Names of columns."""
-    return ask_until(f"{what}, separated by commas", lambda text: [n for n in split(text) if n])
-
-
 def complete(question: Question, is_public: bool = False) -> Question:
     """The question with what the terminal says of its text and its values, where these lack."""
     if question.text is None:
@@ -198,7 +193,12 @@ def stated(
     }
     questions = []
     for name in names:
-        question = Question(name, kinds.get(name) or _kind_stated(name, options))
+        kind: Kind = "cells" if name in options["grid"] else "labels"
+        if name in options["range"]:
+            parts = options["range"][name].split(":")
+            whole = all(re.fullmatch(" *-?[0-9]+ *", limit) for limit in parts) and len(parts) == 2
+            kind = "integers" if whole else "numbers"
+        question = Question(name, kinds.get(name, kind))
         if sum(name in options[key] for key in ("values", "range", "grid")) > 1:
             rule = "has more than one of --values, --range and --grid. Give only one of them"
             raise ArgumentError(name, rule)
@@ -219,15 +219,6 @@ def with_design(question: Question, text: str) -> Question:
 def as_public(question: Question) -> Question:
     """The question as a public column, which has no bins and no grid."""
     return replace(question, kind="labels") if question.kind in ("numbers", "cells") else question
-
-
-def _kind_stated(name: str, options: Mapping[str, Mapping[str, str]]) -> Kind:
-    """The kind of a column that nobody looked at."""
-    if name in options["range"]:
-        parts = options["range"][name].split(":")
-        whole = all(re.fullmatch(" *-?[0-9]+ *", limit) for limit in parts) and len(parts) == 2
-        return "integers" if whole else "numbers"
-    return "cells" if name in options["grid"] else "labels"
 
 
 def looked_at(

@@ -266,10 +266,11 @@ class _Reader:
         if form == "select all that apply" and not is_public:
             return self._with_choices(replace(question, is_ticked=True), row)
         constraint = str((row.get("bind") or {}).get("constraint", ""))
-        if form == "integer":
-            return _limited(replace(question, kind="integers"), limits_of(constraint))
-        if form == "decimal" and not is_public:
-            return _limited(replace(question, kind="numbers"), limits_of(constraint, whole=False))
+        if form == "integer" or (form == "decimal" and not is_public):
+            whole = form == "integer"
+            question = replace(question, kind="integers" if whole else "numbers")
+            limits = limits_of(constraint, whole)
+            return question if limits is None else with_range(question, ":".join(limits))
         if form == "range":
             return _ranged(question, row.get("parameters") or {})
         if form == "date" and is_public:
@@ -428,11 +429,6 @@ def limits_of(constraint: str, whole: bool = True) -> tuple[str, str] | None:
     if low is None or high is None or low >= high:
         return None
     return f"{low:f}", f"{high:f}"
-
-
-def _limited(question: Question, limits: tuple[str, str] | None) -> Question:
-    """The question with its limits, where they are known."""
-    return question if limits is None else with_range(question, ":".join(limits))
 
 
 def _ranged(question: Question, parameters: Mapping[str, Any]) -> Question:

@@ -47,6 +47,7 @@ _IN_SEVERAL_WAYS = (
     "reports that tell more count more. The estimates assume that the people of each way have the "
     "same shares, in each group that is shown and among all people together."
 )
+_LEFT_OUT = "People who did not answer one of these questions were left out with all their answers"
 # Intervals of a posterior hold under a prior, unlike the others.
 _OF_POSTERIOR = (
     "The intervals of shares assume that neighbouring numbers are about equally frequent. Only "
@@ -308,10 +309,7 @@ def _totals(files: Sequence[Mapping[str, tuple[Mechanism, int]]], rounds: int) -
         all_rounds.setdefault(WAYS[on_paper], []).append(several)
     questions = max(len(of_file) for of_file in files)
     blocks: list[Block] = []
-    is_several = questions > 1 or any(
-        count > 1 for of_file in files for _, count in of_file.values()
-    )
-    if is_several:
+    if questions > 1 or any(count > 1 for of_file in files for _, count in of_file.values()):
         together = "All reports of one person together tell more than each report alone."
         said = _totals_by_way(once, "all reports of one person", questions > 1)
         blocks.append(" ".join([together, *said]))
@@ -407,6 +405,8 @@ def _meaning(source: Source, settings: Settings) -> Section:
         if settings.target == "population"
         else "the people who answered"
     )
+    is_population = settings.target == "population"
+    drawn = " and for the chance by which people were drawn" * is_population
     says = [
         f"The {level} % intervals are for {whom}. If the survey were made 100 times in this way, "
         f"the interval of a number would contain the true number in about {level} of them or more.",
@@ -415,12 +415,7 @@ def _meaning(source: Source, settings: Settings) -> Section:
             for question in source.questions
             if question.interval_kind == "posterior"
         ),
-        "The intervals allow for the chance by which answers were changed"
-        + (
-            " and for the chance by which people were drawn."
-            if settings.target == "population"
-            else "."
-        ),
+        f"The intervals allow for the chance by which answers were changed{drawn}.",
         "The ends of an interval are rounded outwards, so that the interval does not become "
         "shorter.",
         f"The {level} % are for each interval by itself, unless a table says that they are for all "
@@ -429,26 +424,16 @@ def _meaning(source: Source, settings: Settings) -> Section:
     dropped = [visible(settings.labels.get(name, name)) for name in settings.dropped]
     headers = [{canonical(tally.header) for tally in parts} for parts in source.tallies.values()]
     is_in_several_ways = any(len(different) > 1 for different in headers)
+    is_of_several = _hidden(source) < Strength.NONE
+    is_of_several &= not any(question.has_single_people for question in source.questions)
     says_not = [
         *_not_allowed_for(source),
-        *(
-            [
-                "People who did not answer one of these questions were left out with all their "
-                "answers: " + "; ".join(dropped)
-            ]
-            if dropped
-            else []
-        ),
-        *([_IN_SEVERAL_WAYS] if is_in_several_ways else []),
+        *[f"{_LEFT_OUT}: {'; '.join(dropped)}"] * bool(dropped),
+        *[_IN_SEVERAL_WAYS] * is_in_several_ways,
         "An interval that begins at 0 does not show that nobody gives this answer.",
         "Two intervals that overlap do not show that two groups are alike. Differences have "
         "intervals of their own.",
-        *(
-            ["No number in this report is about a single person."]
-            if _hidden(source) < Strength.NONE
-            and not any(question.has_single_people for question in source.questions)
-            else []
-        ),
+        *["No number in this report is about a single person."] * is_of_several,
     ]
     return Section(
         "What the numbers say, and what they do not",
@@ -466,9 +451,8 @@ def _method(source: Source, settings: Settings) -> Section:
         for name, mechanism in _questions_of(of_all, whole)
     ]
     for name, mechanism, count in each:
-        values = f"{mechanism.domain.size:,} " + (
-            "bins" if mechanism.domain.is_binned else "values"
-        )
+        noun = "bins" if mechanism.domain.is_binned else "values"
+        values = f"{mechanism.domain.size:,} {noun}"
         if isinstance(mechanism, OneOf | HiddenQuestion):
             values = f"one of {len(mechanism.blocks):,}"
         kind = type(mechanism).__name__ + (f", {count} of a person" if count > 1 else "")

@@ -74,12 +74,6 @@ def questions_of(
             problem = str(error).removeprefix("by: ")
             raise ArgumentError(f"--draw for {name!r}: {problem}") from None
         questions.append(Question(name, text, texts.help(name, language), mechanism, card))
-    _check_birthdays(questions, path)
-    return questions
-
-
-def _check_birthdays(questions: list[Question], path: str) -> None:
-    """Refuse the same person's birthday in two questions: their boxes would tell more together."""
     names = [each.name for each in questions if "mother's birthday" in " ".join(each.card.steps)]
     if len(names) > 1:
         rule = (
@@ -88,6 +82,7 @@ def _check_birthdays(questions: list[Question], path: str) -> None:
         )
         remedy = f"Use {' '.join(f'--draw {shlex.quote(name)}=spinner' for name in names[1:])}"
         raise ArgumentError(path, rule, " and ".join(names), remedy)
+    return questions
 
 
 def sheet(study: Study, questions: list[Question], path: str, language: str, counts: str) -> Report:

@@ -121,20 +121,12 @@ def _fonts_suffice(data: str) -> bool:
 def _pdf_data(content: Report | Section) -> dict[str, Any]:
     """A report or a section as JSON data."""
     if isinstance(content, Report):
-        about = {"about": list(content.about), "notice": content.notice}
-        return {
-            "title": content.title,
-            **about,
-            "numbered": content.is_numbered,
-            "sections": [_pdf_data(s) for s in content.sections],
-        }
+        about: dict[str, Any] = {"about": list(content.about), "notice": content.notice}
+        about |= {"title": content.title, "numbered": content.is_numbered}
+        return {**about, "sections": [_pdf_data(section) for section in content.sections]}
+    head: dict[str, Any] = {"title": content.title, "page": content.starts_page}
     blocks = [_pdf_block(block) for block in content.blocks]
-    return {
-        "title": content.title,
-        "blocks": blocks,
-        "page": content.starts_page,
-        "parts": [_pdf_data(s) for s in content.parts],
-    }
+    return {**head, "blocks": blocks, "parts": [_pdf_data(inner) for inner in content.parts]}
 
 
 def _pdf_block(block: Block) -> dict[str, Any]:
