@@ -24,7 +24,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -48,9 +48,8 @@ from warner.estimators.plausibility import DOUBTFUL_ON_PAPER, IMPOSSIBLE, how_ma
 from warner.mechanisms import from_header
 from warner.reports.tally import Tally
 from warner.results.intervals import interval_column, normal_quantile
-from warner.results.likelihood_limits import Profile, basis_of
+from warner.results.likelihood_limits import RANK, FitTest, Profile, basis_of
 
-_RANK = 1e-9  # of singular values; smaller ones are rounding
 _ASKED = (
     "Are the groups in the order that the design states, and does each count stand at the right "
     "word of the card?"
@@ -134,12 +133,12 @@ class LatentClasses(Hinting):
         self.shares = dict(shares)
         self.note = note
         steps = np.concatenate([group.matrix @ basis_of(len(classes)) for group in self.groups])
-        self.rank = int(np.linalg.matrix_rank(steps, _RANK))
+        self.rank = int(np.linalg.matrix_rank(steps, RANK))
         for name, share in self.shares.items():
             # A share is determined where its sums are, which are linear in the laws of the groups.
             both = [self.counted(share.classes), self.counted(share.among or self.classes)]
             along = np.vstack([steps, np.array(both) @ basis_of(len(classes))])
-            if np.linalg.matrix_rank(along, _RANK) > self.rank:
+            if np.linalg.matrix_rank(along, RANK) > self.rank:
                 rule = f"the share {show(name)} cannot be computed from them"
                 remedy = "Use different chances in the groups"
                 raise IdentifiabilityError("chances of the groups", rule, None, remedy)
@@ -307,20 +306,6 @@ def _of_tally(name: str, tally: Tally, group: GroupLaw) -> FloatArray:
     )
 
 
-class FitTest(NamedTuple):
-    """The test of a design against any other law of the reports.
-
-    Attributes:
-        statistic: twice the log-likelihood that the design lacks.
-        degrees: the number of frequencies that the design does not leave free.
-        p: the probability of a statistic as large, if the design is right.
-    """
-
-    statistic: float
-    degrees: int
-    p: float
-
-
 class EstimatedShare(float):
     """An estimated share, with its standard error and interval.
 
@@ -465,24 +450,12 @@ class ClassShares(Tabular):
 
         Of the extended crosswise design it asks whether people follow the instructions.
         """
-        degrees = sum(len(c) - 1 for c in self.profile.counts) - self.design.rank
-        if degrees == 0:
-            return None
-        surplus = self.profile.surplus
-        return FitTest(surplus, degrees, float(scipy.special.chdtrc(degrees, surplus)))
+        return self.profile.fit_test
 
     @property
     def about_test(self) -> str:
         """The test of the design in words; "" where there is none."""
-        test = self.fit_test
-        if test is None:
-            return ""
-        freedom = f"{test.degrees} degree{'s' * (test.degrees > 1)} of freedom"
-        statistic = f"chi-square {test.statistic:.3g} with {freedom}"
-        return (
-            "Test of the design: if people do what the design assumes, a survey fits the design as "
-            f"badly as this survey with probability p = {test.p:.3g} ({statistic})."
-        )
+        return "" if self.fit_test is None else self.fit_test.text
 
     @property
     def _groups(self) -> list[int]:

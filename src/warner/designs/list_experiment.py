@@ -285,7 +285,13 @@ class ListShares(Tabular):
             f"List of {self.design.items} + 1 items, {control} people in the control group and "
             f"{treated} in the treated group"
         )
-        return shares_table(self.rows(level), level, [f"Method: {method}."], title)
+        notes = [f"Method: {method}.", f"Test of the list: {self.design_effect.text}"]
+        return shares_table(self.rows(level), level, notes, title)
+
+    @property
+    def design_effect(self) -> DesignEffect:
+        """The test of :meth:`ListExperiment.design_effect` of these counts."""
+        return DesignEffect.of(self.design, self.counts, True)
 
     def to_json(self, level: float = 0.95) -> dict[str, Any]:
         """The shares as JSON data.
@@ -302,6 +308,7 @@ class ListShares(Tabular):
             "n": self.n,
             "groups": [int(c.sum()) for c in self.counts],
             "log_likelihood": self.log_likelihood,
+            "design_effect": {"p": self.design_effect.p},
             "interval": {"kind": interval, "level": confidence_level(level)},
             "shares": self.rows(level),
         }
@@ -606,6 +613,18 @@ class DesignEffect(Tabular):
         errors = np.sqrt(np.concatenate([c.diagonal() for c in covariances]))
         return cls(min(1.0, 2 * min(tests)), np.concatenate(shares), errors, items)
 
+    @property
+    def text(self) -> str:
+        """The p-value, and what it says."""
+        says = (
+            "Some shares are so far below 0 that chance does not explain it: the sensitive item "
+            "changes what people say of the other items."
+            if self.p < 0.05
+            else "No share is further below 0 than chance explains: there is no sign that the "
+            "sensitive item changes what people say of the other items."
+        )
+        return f"p = {self.p:.3g}. {says}"
+
     def table(self) -> Table:
         """The shares, and the p-value below."""
         rows = []
@@ -619,18 +638,7 @@ class DesignEffect(Tabular):
             Column("estimate", unit="share", decimals=1),
             Column("error", "standard error", "share", decimals=1),
         ]
-        if self.p < 0.05:
-            says = (
-                "Some shares are so far below 0 that chance does not explain it: the sensitive "
-                "item changes what people say of the other items."
-            )
-        else:
-            says = (
-                "No share is further below 0 than chance explains: there is no sign that the "
-                "sensitive item changes what people say of the other items."
-            )
-        note = f"p = {self.p:.3g}. {says}"
-        return Table(columns, rows, [note])
+        return Table(columns, rows, [self.text])
 
 
 def _of_cumulative(shares: FloatArray, n: float) -> FloatArray:
@@ -647,7 +655,9 @@ def _one_sided(shares: FloatArray, covariance: FloatArray, most: float) -> float
     near = (errors > 0) & (shares <= np.sqrt(most) * errors)
     if not near.any():
         return 1.0
-    estimate, noise = shares[near], covariance[np.ix_(near, near)]
+    # Where nobody reports some number, two shares are one: then both have this little of their own.
+    estimate = shares[near]
+    noise = covariance[np.ix_(near, near)] + 1e-9 * np.diag(errors[near] ** 2)
     root = np.linalg.inv(np.linalg.cholesky(noise))
     statistic = scipy.optimize.nnls(root, root @ estimate)[1] ** 2
     weights = _weights_of_mixture(noise)

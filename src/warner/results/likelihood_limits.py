@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,7 +40,7 @@ _FAR = 1e6  # a statistic beyond all quantiles, where a report is impossible
 _TOLERANCE = 1e-9  # of a limit
 _DRAWS = 1000  # of reports, for the quantile k(v)
 _LEAST = 1e-12  # probability of a report in the variances of frequencies
-_RANK = 1e-9  # of singular values; smaller ones are rounding
+RANK = 1e-9  # of singular values; smaller ones are rounding
 _CONDITION = 1e3  # the weight of a condition over that of the frequencies
 _CLOSE, _MOST_QUANTILES = 0.01, 4  # of the quantile k(v), which depends on the limit
 
@@ -77,6 +78,30 @@ def last_not_rejected(
     )
 
 
+class FitTest(NamedTuple):
+    """The test of a design against any other law of the reports.
+
+    Attributes:
+        statistic: twice the log-likelihood that the design lacks.
+        degrees: the number of frequencies that the design does not leave free.
+        p: the probability of a statistic as large, if the design is right.
+    """
+
+    statistic: float
+    degrees: int
+    p: float
+
+    @property
+    def text(self) -> str:
+        """The test in words."""
+        freedom = f"{self.degrees} degree{'s' * (self.degrees > 1)} of freedom"
+        statistic = f"chi-square {self.statistic:.3g} with {freedom}"
+        return (
+            "Test of the design: if people do what the design assumes, a survey fits the design as "
+            f"badly as this survey with probability p = {self.p:.3g} ({statistic})."
+        )
+
+
 class Profile:
     """The likelihood of reports under conditions on the shares, for groups of people.
 
@@ -111,6 +136,15 @@ class Profile:
         """Twice the log-likelihood that frequencies without a law have more."""
         free = sum(float(c[c > 0] @ np.log(c[c > 0] / c.sum())) for c in self.counts)
         return max(0.0, 2 * (free - self.best))
+
+    @property
+    def fit_test(self) -> FitTest | None:
+        """The test of the laws of the groups; None where they leave all frequencies free."""
+        steps = np.concatenate(self.matrices) @ basis_of(self.matrices[0].shape[1])
+        rank = int(np.linalg.matrix_rank(steps, RANK))
+        if (degrees := sum(len(c) - 1 for c in self.counts) - rank) == 0:
+            return None
+        return FitTest(self.surplus, degrees, float(scipy.special.chdtrc(degrees, self.surplus)))
 
     def log_likelihood(self, theta: FloatArray) -> float:
         """sum_g sum_y n_gy log(A_g theta)_y, -inf where a report is impossible."""
@@ -186,7 +220,7 @@ class Profile:
         root = np.concatenate([np.sqrt(n / np.maximum(p, _LEAST)) for p, n in groups])
         basis = basis_of(theta.size)
         steps = root[:, None] * np.concatenate(self.matrices) @ basis
-        estimate = root * (np.linalg.pinv(steps, _RANK).T @ (basis.T @ weights))
+        estimate = root * (np.linalg.pinv(steps, RANK).T @ (basis.T @ weights))
         terms = np.split(estimate, np.cumsum([len(p) for p in laws])[:-1])
         each = [p @ (of_group - p @ of_group) ** 2 for p, of_group in zip(laws, terms, strict=True)]
         return estimate, np.array(each)

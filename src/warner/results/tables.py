@@ -141,15 +141,20 @@ def about_paper(result: Any) -> list[str]:
     hint = [result.hint] if result.hint else []
     if result.groups is not None or not channel.is_on_paper:
         return [*hint, FOLLOWED]
+    from warner.results.likelihood_limits import Profile
+
     unbiased = result.data.channel.invert(result.data.weights)
     outside = int(np.argmin(unbiased))
     beyond = (
         f"The calculation gives {100 * unbiased[outside]:.1f} % for "
         f"{as_text(result.domain.labels[outside])}. The table shows the nearest possible share."
     )
+    # With a survey design the likelihood is weighted, and its ratio has another law.
+    test = None if result.data.survey is not None else Profile(result.data).fit_test
     return [
         *hint,
         *([beyond] if unbiased[outside] < 0 else []),
+        *([] if test is None else [test.text]),
         FOLLOWED,
     ]
 

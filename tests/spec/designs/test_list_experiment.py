@@ -134,6 +134,11 @@ def test_results_are_tables_and_pickles() -> None:
     assert "List of 3 + 1 items, 985 people in the control group and 1,015 in" in text
     assert "Method: difference of the means." in text and "43.4 %" in text
     assert json.loads(json.dumps(result.to_json()))["interval"]["kind"] == "wald"
+    # The test of the list is printed below the share that it speaks for or against.
+    for name in ("A", "C"):
+        shares, effect = _estimated(name), _effect(name)
+        assert f"Test of the list: {effect.text}" in " ".join(str(shares.table()).split())
+        assert shares.to_json()["design_effect"] == {"p": effect.p}
     likely = _estimated("A", "binomial")
     again = pickle.loads(pickle.dumps(likely["yes"]))
     assert again.interval().tolist() == likely["yes"].interval().tolist()
@@ -160,3 +165,10 @@ def test_mistakes_are_refused() -> None:
         refused(ArgumentError, "method='binomial'", design.estimate, [control, treated], **options)
     result = design.estimate([control, treated])
     refused(ArgumentError, "yes", result.__getitem__, "items")
+
+
+def test_numbers_that_nobody_reports_do_not_end_the_test_of_a_list() -> None:
+    """Rejects a matrix that is not positive definite, where two shares are one and the same."""
+    design = ListExperiment(2)
+    assert design.design_effect([{0: 0, 1: 0, 2: 30}, {0: 20, 1: 0, 2: 0, 3: 10}]).p < 1e-6
+    assert design.design_effect([{0: 20, 1: 0, 2: 10}, {0: 14, 1: 6, 2: 8, 3: 2}]).p > 0.05

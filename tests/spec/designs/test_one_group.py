@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.stats
 
 import warner
 from tests.refusals import refused
@@ -308,3 +309,17 @@ def test_a_design_is_not_for_devices() -> None:
         "people draw cards or throw dice themselves",
         Crosswise("1/4").device_program,
     )
+
+
+def test_a_design_with_degrees_left_tests_itself() -> None:
+    """Rejects counts of several draws, or of two cards, without a word on how badly they fit."""
+    kuk = Kuk("4/5", "1/5", draws=3)
+    counts = np.array([230.0, 200.0, 200.0, 170.0])
+    result = estimate(Tally.from_counts(kuk, dict(zip("0123", counts.astype(int), strict=True))))
+    law = np.asarray(kuk.probabilities(), dtype=float) @ result.probabilities
+    statistic = 2 * float(counts @ np.log(counts / (counts.sum() * law)))
+    p = scipy.stats.chi2.sf(statistic, 2)
+    said = f"with probability p = {p:.3g} (chi-square {statistic:.3g} with 2 degrees of freedom)."
+    assert said in " ".join(str(result.table()).split())
+    one_draw = estimate(Tally.from_counts(Crosswise("1/4"), {"same": 300, "different": 100}))
+    assert "Test of the design" not in str(one_draw.table())
