@@ -486,7 +486,8 @@ class SQLiteStore(Store[sqlite3.Connection]):
         except OSError as error:
             problem = f"cannot be opened ({error.strerror})"
         if problem is not None:
-            raise Refused("store_failed", self.path, problem)
+            remedy = "Check the path, and who may write there"
+            raise Refused("store_failed", self.path, problem, None, remedy)
         self._pause = _SHARE * size / _RATE
         return connection
 
@@ -673,7 +674,7 @@ class SQLiteStore(Store[sqlite3.Connection]):
         except OSError as error:
             problem = f"cannot be copied ({error.strerror})"
         if problem is not None:
-            raise Refused("store_failed", self.path, problem)
+            raise Refused("store_failed", self.path, problem, None, "Check the disk of the store")
         return os.path.basename(path)
 
     def restore(self, backup: str | os.PathLike[str]) -> None:
@@ -686,6 +687,8 @@ class SQLiteStore(Store[sqlite3.Connection]):
             "store_failed",
             self.path,
             "cannot be restored, because the backup is not a store of warner",
+            None,
+            'Name a copy that "warner collect backup" made',
         )
         try:
             os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
@@ -694,7 +697,7 @@ class SQLiteStore(Store[sqlite3.Connection]):
             self.open()
         except OSError as error:
             rule = f"cannot be made from {os.fspath(backup)} ({error.strerror})"
-            failed = Refused("store_failed", self.path, rule)
+            failed = Refused("store_failed", self.path, rule, None, "Check the two paths")
         except Refused as refused:
             if refused.name == "store_restored":  # everything else was found to be right
                 return

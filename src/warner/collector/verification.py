@@ -199,9 +199,9 @@ class _Visit:
             self.page.goto(self.url)
         except Error as error:
             rule = f"cannot be opened ({error.message.splitlines()[0]})"
-            remedy = None
+            remedy = "Check the address, and whether the collector is running"
             if self.url.startswith("https:"):
-                remedy = "If the collector was started with --lan, add --trust STUDY.lan.pem"
+                remedy += ". If the collector was started with --lan, add --trust STUDY.lan.pem"
             raise FileError(self.url, rule, None, remedy) from None
         if "study.json" not in self.loaded:
             self._take("study.json")

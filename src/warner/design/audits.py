@@ -169,8 +169,8 @@ class Audit(Tabular):
             said.append(f"The samples show that epsilon is at least {bound:.4f}.")
             if bound < _SHARP * self.epsilon:
                 said.append(
-                    "That is far below the exact epsilon, so the samples are a weak test of the "
-                    "program that draws reports: draw more samples, or audit fewer values."
+                    "This bound is far below the exact epsilon, so the samples are a weak test of "
+                    "the program that draws reports. Draw more samples, or audit fewer values."
                 )
         if self.influence is not None:
             most = f"{self.influence:.4g} people"

@@ -56,8 +56,8 @@ REASONS: Mapping[str, Reason] = {
     "other_origin": Reason(
         403,
         "comes from a web page that the study does not list",
-        'In the study file, add the beginning of its address to "origins" in [collect], such as '
-        '"https://app.example.org"',
+        'In the study file, add the beginning of this page\'s address to "origins" in [collect], '
+        'such as "https://app.example.org"',
     ),
     "not_found": Reason(404, "names an address where there is nothing"),
     "no_estimate_yet": Reason(404, "asks for a result before the first one is published"),
