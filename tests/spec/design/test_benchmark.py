@@ -621,7 +621,7 @@ def test_fewer_collisions_than_papers_suppose_are_said_with_their_effect() -> No
     found = benchmark(shares, values, ["OLH", "GRR"], ["uniform"], [0.01, 4.0], n, 2)
     (note,) = found.notes
     less = f"{100 * (1 - here / published):.0f} % less"
-    said = f"is {here:#.3g}: {less} than the {published:#.3g} of the formulae"
+    said = f"is {here:#.3g}: {less} than {published:#.3g}, the l2 by the formulae"
     assert (
         said in note and "OLH: the published formulae suppose" in note and note in found.to_latex()
     )
@@ -632,7 +632,7 @@ def test_fewer_collisions_than_papers_suppose_are_said_with_their_effect() -> No
     advised = warner.LocalHashing(values, 4.0, prime=1019)
     assert advised.whole_reports
     like = expected_loss(advised, shares, n)
-    assert f"it is {100 * (1 - like / published):.1f} % less than" in note
+    assert f"the expected l2 is only {100 * (1 - like / published):.1f} % less than" in note
     assert like == pytest.approx(published, rel=0.03)
     (of_mse,) = benchmark(shares, values, ["OLH"], ["uniform"], 4.0, n, 2, "mse").notes
     assert f"expected mse of the inversion is {here / size:#.3g}: " in of_mse
