@@ -98,7 +98,9 @@ def test_a_wrong_epsilon_is_rejected() -> None:
         "the audited epsilon is at most the requested one": "the reports have epsilon "
         f"{Forced(Integers(0, 2), 1.0).epsilon:.9g}, but the guarantee states 0.5"
     }
-    assert "larger odds" in "".join(_failed(UnderstatedLaw(Integers(0, 2), 1.0)).values())
+    assert "reveal more than the mechanism states" in "".join(
+        _failed(UnderstatedLaw(Integers(0, 2), 1.0)).values()
+    )
 
 
 class Leaks(Forced):

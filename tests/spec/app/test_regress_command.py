@@ -219,7 +219,7 @@ def test_a_survey_has_t_and_its_degrees_of_freedom(here: Path) -> None:
         assert "They are at most 29, the number of clusters minus 1" in about
         assert "the squared scores of clusters" in about
     mean = run("regress", "r.parquet", "income ~ smokes", "--random", "school", "--explain").stdout
-    assert "p of sd(school) is of a likelihood-ratio test" in " ".join(mean.split())
+    assert "p of sd(school) comes from a likelihood-ratio test" in " ".join(mean.split())
 
 
 def test_columns_that_are_no_weights_and_no_labels_are_refused(

@@ -77,7 +77,7 @@ def test_tags_go_through_files_and_are_given_back(here: Path) -> None:
     assert "Of place, only the sensitive values are protected" in result.output
     run("tally", "r.parquet", "-o", "t.json", "--study", "city.toml")
     shown = run("estimate", "t.json").output
-    assert "@home" in shown and "values behind the tag" in shown and "grow by at most" in shown
+    assert "@home" in shown and "assumed behind a tag" in shown and "grow by at most" in shown
     Path("home.csv").write_text("value,share\nshop,1\n")
     found = json.loads(run("estimate", "t.json", "--background", "home=home.csv", "--json").output)[
         0

@@ -126,7 +126,7 @@ def test_a_question_that_is_drawn_for_good_spends_what_its_own_rounds_do() -> No
     assert study.digest != _drawn(2).digest
     refused(ArgumentError, "share one permanent report", audit, draw, shuffled=1000, rounds=2)
     answers = [{"setting": "high", "fine": "no"}]
-    refused(ArgumentError, "keeps the question drawn for it", draw.randomize, answers)
+    refused(ArgumentError, "which keeps the question drawn for the person", draw.randomize, answers)
     tally = draw.tally(draw.randomize(answers * 9, np.random.default_rng(1)))
     refused(ArgumentError, "a person's rounds share the same noise", tally.per_person, 2)
     mixed = {"setting": setting, "fine": RandomizedResponse(fine.domain, 0.5)}
@@ -393,13 +393,13 @@ def test_permanent_reports_of_unknown_rounds_are_added_with_a_warning(
     for counted in (files, counts):
         assert "the same people are counted twice" in said_by(*counted)
         assert Tally.from_json(load_tallies("t.json")["on"].to_json()).may_mix_rounds
-        assert "Permanent reports are added" in said_by("estimate", "t.json")
+        assert "Permanent reports were added" in said_by("estimate", "t.json")
         assert "two rounds" not in said_by(*counted, "--round", "3")
         assert load_tallies("t.json")["on"].round == 3
         assert "WARNING" not in said_by("estimate", "t.json")
 
 
-@pytest.mark.filterwarnings("default:Permanent reports are added")
+@pytest.mark.filterwarnings("default:Permanent reports were added")
 def test_a_mark_of_mixed_rounds_stays_with_what_is_made_of_a_tally() -> None:
     """Rejects groups, totals and sums of a tally that forget that rounds may be added in it."""
     weekly = Permanent(RandomizedResponse(Categorical(["no", "yes"]), 1.0), 2.0)

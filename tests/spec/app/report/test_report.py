@@ -366,7 +366,7 @@ def test_a_report_tells_of_permanent_reports_what_an_audit_tells(rounds: int) ->
     question = Question(warner.Estimate(found.fit, found.data, found.estimator, "x"), shown)
     source = Source({"x": [tally]}, [question], rounds=rounds)
     words = _words(build(source, shown)).replace("\xa0", " ")
-    stays, changes = words.split("holds if the answer stays the same.")[1].split(
+    stays, changes = words.split("for a person whose answer stays the same.")[1].split(
         "If answers change"
     )
     assert "any number of rounds, can be at most 88.1 % sure" in stays
@@ -430,7 +430,7 @@ def test_of_many_answers_the_largest_are_shown_and_the_others_together() -> None
     words = _words(report)
     assert (
         "The 195 other possible answers together have" in words
-        and "hold for all answers at once" in words
+        and "The intervals are for all answers at once" in words
     )
 
 
