@@ -314,7 +314,12 @@ def _by_sheet(study: Study, questions: list[Question], counts: str) -> list[Sect
     )
     words = Points(tuple(f"{each.name}: {', '.join(each.words)}" for each in questions))
     header = Commands(counts_to_fill(study, questions).strip())
-    return [Section("Type", (type_in, header, "Type one of these words for each question:", words))]
+    # Nothing can notice true answers that chance could have made, so the person who types is told.
+    ticked = (
+        "For each question, type the word that is ticked, also where you believe that the true "
+        "answer is another one:"
+    )
+    return [Section("Type", (type_in, header, ticked, words))]
 
 
 def _commands(study: Study, questions: list[Question], path: str, counts: str) -> list[str]:

@@ -182,6 +182,8 @@ def test_columns_of_numbers_are_typed_by_sheet_and_nobody_is_asked_for_a_weight(
     assert "age" in people and "Number on the list" not in people
     assert "Number on the list: ____" in office and "undeclared: same, different" in office
     assert Path("counts.csv").read_text() == "region,age,weight,undeclared\n"
+    # True answers that are typed in place of ticks can look like chance, and are noticed by nobody.
+    assert "type the word that is ticked, also where you believe that the true answer" in office
     tally, estimate, regress = re.findall(
         r"warner [a-z]+ [^_]*?(?= warner| The shares are)", office
     )
