@@ -215,7 +215,7 @@ class BandChannel(Channel):
 
     Args:
         shape: (m, K).
-        low: the level outside the window.
+        low: the level outside the window, one number or that of each row, (m,).
         gain: the level where W = 1, less ``low``.
         rows, columns, jumps: the entries of D, (e,) each. The jumps of a column sum to W in the
             last row.
@@ -229,8 +229,8 @@ class BandChannel(Channel):
     def __init__(
         self,
         shape: tuple[int, int],
-        low: float,
-        gain: float,
+        low: FloatArray | float,
+        gain: FloatArray | float,
         rows: IntArray,
         columns: IntArray,
         jumps: FloatArray,
@@ -255,7 +255,11 @@ class BandChannel(Channel):
             steps = weighted_counts(self._rows, self._jumps * theta[self._columns], self.shape[0])
         else:
             steps = self._sparse_jumps @ theta
-        return np.asarray(self.low * theta.sum(axis=0) + self.gain * np.cumsum(steps, axis=0))
+        # In place, because new arrays of many vectors take longer than the sums.
+        out = np.cumsum(steps, axis=0, out=steps)
+        np.multiply(out.T, self.gain, out=out.T)
+        out += np.multiply.outer(self.low, theta.sum(axis=0))
+        return out
 
     def columns(self, index: IntArray) -> FloatArray:
         first = np.searchsorted(self._columns, index)
@@ -268,16 +272,38 @@ class BandChannel(Channel):
         )
         steps = np.zeros((self.shape[0], len(index)))
         np.add.at(steps, (self._rows[entries], column), self._jumps[entries])
-        return self.low + self.gain * np.cumsum(steps, axis=0)
+        return np.asarray((self.low + self.gain * np.cumsum(steps, axis=0).T).T)
 
     def rmatvec(self, r: FloatArray) -> FloatArray:
-        tails = np.cumsum(r[::-1], axis=0)[::-1]
+        tails = np.cumsum((self.gain * r.T).T[::-1], axis=0)[::-1]
         covered: FloatArray
         if r.ndim == 1:
             covered = weighted_counts(self._columns, self._jumps * tails[self._rows], self.shape[1])
         else:
             covered = self._sparse_jumps.T @ tails
-        return np.asarray(self.low * r.sum(axis=0) + self.gain * covered)
+        return np.asarray((self.low * r.T).sum(axis=-1) + covered)
+
+    def merge_equal_rows(self, w: FloatArray) -> tuple[BandChannel, FloatArray]:
+        channel, new_rows = self._merged
+        if channel.shape == self.shape:
+            return self, w
+        return channel, weighted_counts(new_rows, w, channel.shape[0])
+
+    @cached_property
+    def _merged(self) -> tuple[BandChannel, IntArray]:
+        """The channel with one row for equal ones, and the new number of every row, (m,)."""
+        # Rows between which no window begins or ends are equal.
+        begins = np.zeros(self.shape[0], dtype=np.int64)
+        begins[self._rows] = 1
+        begins[0] = 0
+        new_rows = np.cumsum(begins)
+        count = int(new_rows[-1]) + 1
+        low, gain = (
+            weighted_counts(new_rows, np.broadcast_to(level, new_rows.shape), count)
+            for level in (self.low, self.gain)
+        )
+        rows, shape = new_rows[self._rows], (count, self.shape[1])
+        return BandChannel(shape, low, gain, rows, self._columns, self._jumps), new_rows
 
     def unrounded(self) -> BandChannel:
         # A window starts at one of two rows next to the number.
@@ -329,8 +355,8 @@ def _from_starts(
     size: int,
     start: IntArray,
     weight: FloatArray,
-    low: float,
-    gain: float,
+    low: FloatArray | float,
+    gain: FloatArray | float,
 ) -> BandChannel:
     """The channel whose window of value x starts at start[x, i] with probability weight[x, i]."""
     centres = (weight * start).sum(axis=1) / weight.sum(axis=1)

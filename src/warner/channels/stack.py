@@ -141,6 +141,9 @@ class StackedRows(Stacked):
         # The shares do not change, because they count people and not stored rows.
         return self._map_groups(w, lambda channel, weights: channel.restrict_to_observed(weights))
 
+    def merge_equal_rows(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
+        return self._map_groups(w, lambda channel, weights: channel.merge_equal_rows(weights))
+
     def value_cells(self, most: int) -> IntArray | None:
         # The cells of the first group for which only some cells are small.
         for channel in self.channels:

@@ -38,7 +38,7 @@ from warner._core.errors import (
     ImpossibleReportError,
     ValuesError,
 )
-from warner.channels import LikelihoodOperator, MergedChannel
+from warner.channels import LikelihoodOperator, MergedChannel, quick
 from warner.domains import Domain, Integers
 from warner.estimators.base import (
     Estimator,
@@ -148,7 +148,8 @@ class SmoothedEM(Estimator):
         nonresponse = data.domain.nonresponse is not None
         rows, weights = data.channel.restrict_to_observed(data.weights)
         require_possible(rows, weights)
-        n = data.n
+        merged, weights = rows.merge_equal_rows(weights)
+        rows, n = quick(merged), data.n
         theta = start_at(self._start, data)
 
         def step(state: _Smoothed) -> _Smoothed:

@@ -19,7 +19,7 @@ import numpy as np
 
 from warner._core.errors import ArgumentError
 from warner._core.extras import scipy
-from warner.channels import LikelihoodOperator, NearlyConstantRows, on_cells
+from warner.channels import LikelihoodOperator, NearlyConstantRows, on_cells, quick
 from warner.domains import Domain, Integers
 from warner.estimators.base import (
     MANY_ROWS,
@@ -155,6 +155,21 @@ class Expansion(Likelihood):
         return np.asarray(self.count * directions.T @ self._gram @ directions)
 
 
+def likelihood_of(
+    rows: LikelihoodOperator, weights: np.ndarray, n: int, centre: np.ndarray
+) -> Likelihood:
+    """The likelihood of n reports, expanded around ``centre`` (K,) if there are very many rows."""
+    count = n * rows.rows_per_report
+    if (
+        isinstance(rows, NearlyConstantRows)
+        and bool(rows.steady.all())
+        and rows.shape[0] > MANY_ROWS * rows.shape[1]
+    ):
+        return Expansion(rows, weights, count, centre=centre)
+    merged, weights = rows.merge_equal_rows(weights)
+    return Likelihood(quick(merged), weights, count)
+
+
 @dataclass(frozen=True, eq=False)
 class SplineDesign:
     """The columns of X (K, P), each with sum 0, and the prior of each."""
@@ -166,6 +181,19 @@ class SplineDesign:
     cells: Cells | None = None
     fine: FineColumns | None = None  # X on all values, where the rows are means
     base: np.ndarray | float = 0.0  # log theta where phi is 0, up to a constant: (K,) or one number
+
+    @cached_property
+    def members(self) -> np.ndarray:
+        """The columns of each group as 0 and 1, (groups, P)."""
+        out = np.zeros((len(self.groups), self.spline.size))
+        for row, group in zip(out, self.groups, strict=True):
+            row[group] = 1.0
+        return out
+
+    @cached_property
+    def together(self) -> np.ndarray:
+        """1 for two columns of one group, else 0, (P, P)."""
+        return np.asarray(self.members.T @ self.members)
 
     def theta(self, phi: np.ndarray) -> np.ndarray:
         """The shares of the cells, or of the values where there are no cells."""
@@ -285,30 +313,26 @@ class CoefficientPrior:
     def __init__(self, x: SplineDesign, scale: float) -> None:
         self.x, self.scale = x, scale
         # d dimensions have the density (1 + |a|^2)^-h Gamma(h) / pi^h, with h = (1 + d) / 2.
-        self._halves = [(1 + group.stop - group.start) / 2 for group in x.groups]
+        self._halves = (1 + x.members.sum(axis=1)) / 2
+        # For each column h of its group, and 1 / (2 s^2) where it is of the spline.
+        self._rates = np.where(x.spline, 1 / (2 * scale**2), self._halves @ x.members)
         # What does not depend on phi, the normalisers.
         self._constant = -float(x.spline.sum()) * float(np.log(scale * np.sqrt(2 * np.pi)))
         self._constant += sum(math.lgamma(h) - h * math.log(math.pi) for h in self._halves)
 
     def value(self, phi: np.ndarray) -> float:
-        groups = 0.0
-        for half, group in zip(self._halves, self.x.groups, strict=True):
-            groups += half * math.log1p(phi[group] @ phi[group])
-        spline = phi[self.x.spline]
-        return self._constant - float(spline @ spline) / (2 * self.scale**2) - groups
+        squares = phi * phi
+        normal = float(self.x.spline @ squares) / (2 * self.scale**2)
+        return self._constant - normal - float(self._halves @ np.log1p(self.x.members @ squares))
 
     def curvature(self, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The precision (P,), and the Hessian (P, P) of -log prior, at phi (P,)."""
         # The gradient of the log prior is -precision * phi. The precisions are those of a normal
         # law that touches the prior at phi from below: always positive, unlike a Cauchy's Hessian.
-        precision = np.full(phi.size, 1 / self.scale**2)
-        squares = [1 + float(phi[group] @ phi[group]) for group in self.x.groups]
-        for half, group, square in zip(self._halves, self.x.groups, squares, strict=True):
-            precision[group] = 2 * half / square
-        hessian = np.diag(precision)
-        for half, group, square in zip(self._halves, self.x.groups, squares, strict=True):
-            at = phi[group]
-            hessian[group, group] -= 4 * half / square**2 * (at[:, None] * at)
+        square = 1 + self.x.together @ (phi * phi)  # 1 for the columns of the spline
+        precision = 2 * self._rates / square
+        hessian = self.x.together * np.multiply.outer(-2 * precision / square * phi, phi)
+        hessian.ravel()[:: phi.size + 1] += precision
         return precision, hessian
 
 
@@ -721,24 +745,17 @@ class LogSpline(Estimator):
         else:
             rows, weights = on_cells(counted.channel, counted.weights, cells.index)
         require_possible(rows, weights)
-        likelihood = Likelihood(rows, weights, data.n * rows.rows_per_report)
-        expand = (
-            isinstance(rows, NearlyConstantRows)
-            and bool(rows.steady.all())
-            and rows.shape[0] > MANY_ROWS * rows.shape[1]
-        )
-        theta = uniform(rows.shape[1])
+        theta, steps = uniform(rows.shape[1]), 0
         for _ in range(_EXPANSIONS):
-            if expand:
-                likelihood = Expansion(
-                    rows, weights, likelihood.count, likelihood.steps, centre=theta
-                )
+            likelihood = likelihood_of(rows, weights, data.n, theta)
             models = fit_grid(likelihood, cells, nonresponse)
+            steps += likelihood.steps
             # A model whose maximum was not found is left out, unless there is no other.
             models = [model for model in models if model.converged] or models
             chances = posterior_of_models(models)
             before, theta = theta, chances @ np.stack([model.theta for model in models])
-            if not expand or np.abs(theta - before).sum() < _SETTLED:
+            steady = np.abs(theta - before).sum() < _SETTLED
+            if steady or not isinstance(likelihood, Expansion):
                 break
         if cells is not None:
             theta = np.zeros(cells.size)
@@ -750,7 +767,7 @@ class LogSpline(Estimator):
             smooth, theta = theta, averaged(data, theta, weight)
             tilt = theta / np.maximum(smooth, np.finfo(float).tiny)
         status = Status.COMPLETED if models[0].converged else Status.STEP_LIMIT
-        fit = certify(data, theta, status, likelihood.steps)
+        fit = certify(data, theta, status, steps)
         # With fewer different reports than values, what they leave open is the prior's word alone.
         few = data.channel.shape[0] < data.channel.shape[1]
         unique = Uniqueness.NOT_UNIQUE.value if few else None

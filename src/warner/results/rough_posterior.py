@@ -37,17 +37,16 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from warner._core.errors import ArgumentError, IdentifiabilityError, ImpossibleReportError
-from warner.channels import NearlyConstantRows
 from warner.domains import Domain
-from warner.estimators.base import MANY_ROWS, Fit, LikelihoodData, threads_for
+from warner.estimators.base import Fit, LikelihoodData, threads_for
 from warner.estimators.log_spline import (
     CoefficientPrior,
     Draws,
-    Expansion,
     Likelihood,
     LogSpline,
     Model,
     SplineDesign,
+    likelihood_of,
     maximize_penalized,
 )
 
@@ -85,7 +84,9 @@ class RoughPosterior:
         heaps = _heaps(data.domain)
         models: list[Model] = []
         with threads_for(data):
-            likelihood = _likelihood(data, fit)
+            counted = data.by_sums()
+            rows, weights = counted.channel.restrict_to_observed(counted.weights)
+            likelihood = likelihood_of(rows, weights, data.n, fit.shares)
             for model in of_order:
                 models.append(_with_atoms(likelihood, model, heaps, data.domain))
                 logs = _log_chances(models)
@@ -169,20 +170,6 @@ def tell_sections(data: LikelihoodData, shares: np.ndarray) -> bool:
 def _log_chances(models: list[Model]) -> np.ndarray:
     """The evidence and the log prior of the scale, up to a constant."""
     return np.array([model.evidence + _POWER * np.log(model.scale) for model in models])
-
-
-def _likelihood(data: LikelihoodData, fit: Fit) -> Likelihood:
-    """The likelihood of the reports, to second order where there are very many rows."""
-    counted = data.by_sums()
-    rows, weights = counted.channel.restrict_to_observed(counted.weights)
-    count = data.n * rows.rows_per_report
-    if (
-        isinstance(rows, NearlyConstantRows)
-        and bool(rows.steady.all())
-        and rows.shape[0] > MANY_ROWS * rows.shape[1]
-    ):
-        return Expansion(rows, weights, count, centre=fit.shares)
-    return Likelihood(rows, weights, count)
 
 
 def _with_atoms(likelihood: Likelihood, model: Model, heaps: np.ndarray, domain: Domain) -> Model:

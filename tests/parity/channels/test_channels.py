@@ -30,12 +30,14 @@ from warner.channels import (
     DirectChannel,
     GeometricChannel,
     KroneckerChannel,
+    LikelihoodOperator,
     MergedChannel,
     SomeValues,
     StackChannel,
     SupportChannel,
     SupportRows,
     TiedChannel,
+    stacked,
     walsh,
 )
 from warner.channels.hashed import _collisions
@@ -163,6 +165,33 @@ def test_windows_multiply_many_vectors_as_one_by_one(integers: bool) -> None:
     assert channel.rmatvec(rs) == pytest.approx(
         np.stack([channel.rmatvec(v) for v in rs.T], axis=1), abs=1e-12
     )
+
+
+@pytest.mark.parametrize("groups", [False, True])
+def test_equal_rows_of_windows_are_added(groups: bool) -> None:
+    channel: LikelihoodOperator = warner.SquareWave(Integers(0, 9), 1.0, cells=100).channel()
+    if groups:
+        other = warner.RandomizedResponse(Integers(0, 9), 1.0).channel()
+        channel = stacked([channel, other], [70, 30])
+    w = np.random.default_rng(0).random(channel.shape[0])
+    merged, weights = channel.merge_equal_rows(w)
+    each, number = np.unique(
+        channel.dense()[:100].round(12), axis=0, return_inverse=True
+    )  # in another order
+    rows = len(each) + channel.shape[0] - 100
+    assert rows < channel.shape[0] / 2 and merged.shape == (rows, 10)
+    assert sorted(weights[: len(each)]) == pytest.approx(sorted(np.bincount(number, w[:100])))
+    thetas = np.random.default_rng(1).dirichlet(np.ones(10), size=2).T
+    d, few = channel.matvec(thetas), merged.matvec(thetas)
+    difference = np.log(d[:, 0] / d[:, 1]), np.log(few[:, 0] / few[:, 1])
+    assert weights @ difference[1] == pytest.approx(w @ difference[0], rel=1e-12)
+    assert few.sum(axis=0) == pytest.approx(d.sum(axis=0))
+    assert merged.dense() == pytest.approx(merged.matvec(np.eye(10)))
+    r = np.random.default_rng(2).normal(size=(rows, 3))
+    assert merged.rmatvec(r) == pytest.approx(merged.dense().T @ r)
+    assert merged.rmatvec(r[:, 0]) == pytest.approx(merged.dense().T @ r[:, 0])
+    v = np.random.default_rng(3).random(rows)
+    assert merged.gram_of(v, thetas) == pytest.approx(few.T @ (v[:, None] * few))
 
 
 @pytest.mark.parametrize("height, width", [(5, 4), (2, 7), (2, 2), (21, 20)])
