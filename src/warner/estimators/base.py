@@ -238,8 +238,9 @@ class Status(Enum):
         "the reports best. If a gap is shown, the best fit is better by at most this gap"
     )
     STOPPED = (
-        "stopped before the best fit, as the settings steps and tolerance say; the best fit is "
-        "better by at most the gap"
+        "stopped before the best fit, because the method had done all its steps, or because a step "
+        "gained less than its tolerance; result.gap and --explain say by how much at most the best "
+        "fit is better"
     )
     NOT_MOVED = (
         "not moved: the estimate is still the starting point, so it says nothing about the "

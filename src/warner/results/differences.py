@@ -214,10 +214,11 @@ class Differences(Tabular):
             shares[value] = max(share, shares.get(value, share))
         common = sorted(shares, key=lambda value: -shares[value])[:most_shown]
         rows = tuple(row for row in self._rows if as_text(row["value"]) in common)
-        few = f"{most_shown:,} {self.noun}s that are" if most_shown > 1 else f"{self.noun} that is"
+        few = f"{most_shown:,} {self.noun}s" if most_shown > 1 else self.noun
         text = (
-            f"Of {size:,} {self.noun}s, the table shows the {few} most common in any group. The "
-            f"column p (Holm) is corrected for the comparisons of all {size:,}."
+            f"Of {size:,} {self.noun}s, the table shows only the {few} with the largest shares, by "
+            f"the group in which a share is largest. The column p (Holm) is corrected for the "
+            f"comparisons of all {size:,} {self.noun}s."
         )
         return replace(self, _rows=rows, chosen=text)
 

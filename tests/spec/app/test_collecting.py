@@ -190,7 +190,9 @@ def test_a_backup_is_made_while_it_serves_and_goes_on_where_the_owner_says_so(
     for _ in range(2):
         backup = run("collect", "backup", url, "--token-file", "token")
         assert backup.exit_code == 0 and backup.stdout == "", backup.output
-        assert backup.stderr.startswith("a.sqlite-backup is the copy, in the folder of the store")
+        assert backup.stderr.startswith(
+            "Written: a.sqlite-backup, on the collector's machine, beside the file with"
+        )
     # Who has a page of another site open is not made to make copies.
     request = {"cookie": f"{COOKIE}={made.token}", "origin": url}
     port = int(url.rpartition(":")[2])

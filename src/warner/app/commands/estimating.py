@@ -615,10 +615,9 @@ def estimate(**choices: Any) -> None:
         warner estimate counts.xlsx --design crosswise:1/4 --by age
         warner estimate people.csv --design smokes=crosswise:1/4 --by age --compare-groups
 
-    A tally of groups (warner tally --by) gives a table in which each group is estimated by itself.
-    With --total, all people are estimated together. With --by, you choose which groups are shown,
-    and can estimate them together. With --compare-groups, the command says how they differ. Each
-    group can also come from its own file.
+    Of a tally of groups (warner tally --by), the table has an estimate of each group by itself.
+    Add --total to estimate all people as one group, --by COLUMN to choose the columns that make
+    groups, or --compare-groups to see how the groups differ. Each group can also be a file.
 
     \b
         warner estimate phones.json paper.json --total -o total.xlsx

@@ -632,7 +632,7 @@ def backup(url: str, access: collectors.Access) -> None:
         warner collect restore study.counts.sqlite-backup study.counts.sqlite
     """
     name = access.as_owner("collect backup", url).backup()
-    note(f"{visible(name)} is the copy, in the folder of the store on the collector's machine.")
+    note(f"Written: {visible(name)}, on the collector's machine, beside the file with the counts.")
 
 
 @collect.command()

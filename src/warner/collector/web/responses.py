@@ -46,7 +46,7 @@ REASONS: Mapping[str, Reason] = {
     "not_invited": Reason(403, "has an invitation code that is not of this study", None, True),
     "no_token": Reason(
         403,
-        "has no valid token: people get tokens in exchange for their invitation codes",
+        "has no valid token: a page gets tokens in exchange for the person's invitation code",
         "Reload the page",
         True,
     ),
