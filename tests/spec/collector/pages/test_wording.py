@@ -93,6 +93,19 @@ def test_the_forms_are_those_of_the_language() -> None:
     assert Words("xx", own).plain("send") == "Send" and Words("xx", own).at_most(1234.0) == "1,240"
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_nobody_is_promised_that_a_report_tells_nothing_of_one_person(language: str) -> None:
+    """Who runs a survey learns something of one person, and of wards: not "only" of all people."""
+    said = words_of(language)["promise_strong"]
+    only = "only nur solo seulement alleen tylko só только yalnızca sadece тільки лише 只 仅 فقط"
+    assert not {*only.split()} & {*said.lower().replace(".", " ").split()}
+    assert "all people" not in said and "zusammen." not in said and "всех вместе" not in said
+    if language == SOURCE:
+        assert said.endswith(
+            " From all changed answers together, they work out how common each answer is."
+        )
+
+
 def test_no_word_is_left_over() -> None:
     files = [*FOLDER.glob("*.py"), *FOLDER.with_name("templates").glob("*.html")]
     source = "".join(file.read_text(encoding="utf-8") for file in files)
