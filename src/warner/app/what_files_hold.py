@@ -26,7 +26,7 @@ from warner.app.terminal import note, plural, say, warning
 from warner.domains import Domain
 from warner.io import data_sets, formats
 from warner.io.report_file import ReportFile
-from warner.mechanisms import Mechanism, OneOf, from_header
+from warner.mechanisms import Mechanism, OneOf, Optimal, from_header
 from warner.reports.public_columns import columns_of_both, secret_column
 from warner.reports.tally import (
     TalliesOfGroups,
@@ -416,6 +416,74 @@ def require_study(file: ReportFile, study: Study, together: bool) -> ReportFile:
         # Reports of PerAttribute that were written as one attribute.
         mechanisms = dict.fromkeys(file.headers, group_study.together)
     return file.expected(mechanisms, group_study.public if file.format.holds_public else None)
+
+
+def require_study_of_tallies(
+    tallies: Mapping[str, Sequence[Tally]], study: Study, path: str
+) -> None:
+    """Refuse a study file that says other questions, values, mechanisms or epsilons than tallies.
+
+    Of one question asked in two ways, as by phone and on paper, the study states one.
+    """
+    stated: dict[str, list[Mechanism]] = {}
+    for group_study in study.by_group.values():
+        for name, mechanism in group_study.mechanisms.items():
+            for each in {name: None, **mechanism.attribute_domains}:
+                stated.setdefault(each, []).append(mechanism)
+    for name, parts in tallies.items():
+        mechanisms = [from_header(tally.header) for tally in parts]
+        inside = [] if name in stated else list(mechanisms[0].attribute_domains)
+        for each in inside or [name]:
+            if each not in stated:
+                rule = f"does not have the question {each!r} of the tally"
+                raise MismatchError(path, rule, None, _THEIR_STUDY)
+            counted = [_about(mechanism, name, each) for mechanism in mechanisms]
+            _require_stated(counted, [_about(one, name, each) for one in stated[each]], each, path)
+
+
+_THEIR_STUDY = "Name the study of these reports"
+
+
+def _about(mechanism: Mechanism, name: str, question: str) -> Mechanism:
+    """The mechanism of one question, where reports on several were counted under another name."""
+    inside = name != question and question in mechanism.attribute_domains
+    return mechanism.about([question]) if inside else mechanism
+
+
+def _require_stated(
+    counted: Sequence[Mechanism], stated: Sequence[Mechanism], question: str, path: str
+) -> None:
+    """Refuse mechanisms of a question, none of which is one that the study states."""
+    digests = [
+        {m.attribute_domains.get(question, m.domain).digest for m in of} for of in (counted, stated)
+    ]
+    if not digests[0] <= digests[1]:
+        rule = f"states other values of {question!r} than the tally has"
+        raise MismatchError(path, rule, None, _THEIR_STUDY)
+    laws = [_law_of(mechanism) for mechanism in stated]
+    if not any(_law_of(mechanism) in laws for mechanism in counted):
+        ours, theirs = (" or ".join(dict.fromkeys(map(_in_words, of))) for of in (stated, counted))
+        rule = f"states {ours} for {question!r}, but the reports of the tally were made by {theirs}"
+        if ours == theirs:
+            rule = f"states other parameters of {ours} for {question!r} than the tally has"
+        raise MismatchError(path, rule, None, _THEIR_STUDY)
+
+
+def _law_of(mechanism: Mechanism) -> list[Any]:
+    """What makes the reports of two mechanisms alike, in entries of their headers."""
+    # Two computers may compute different rows of Optimal, which are equally good.
+    keys = [
+        "mechanism",
+        "requested",
+        *(["parameters"] if not isinstance(mechanism, Optimal) else []),
+    ]
+    return [mechanism.header[key] for key in keys]
+
+
+def _in_words(mechanism: Mechanism) -> str:
+    """A mechanism and its epsilon, or the design of a card."""
+    epsilon = f"{type(mechanism).__name__} at epsilon {mechanism.requested:.6g}"
+    return str(getattr(mechanism, "text", epsilon))
 
 
 def _study_of(file: ReportFile, study: Study) -> Study:

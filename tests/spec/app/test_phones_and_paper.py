@@ -193,3 +193,32 @@ def test_a_file_that_does_not_exist_is_named_before_a_form() -> None:
     said = run("estimate", "phones_all.json", "missing.json", "--csv", ok=False).stderr
     assert "Error: missing.json: does not exist. Correct its name." in said
     assert "-o missing.json" not in said
+
+
+def test_a_study_of_another_card_or_epsilon_is_refused_beside_a_tally() -> None:
+    """Rejects a program that shows the words and odds of a study whose reports were others."""
+    _counted(SHEETS)
+    both, out = ("phones.json", "paper.json", "--only", "drugs"), ("-o", "page.html")
+    Path("cards.toml").write_text(PAPER.replace("forced:1/6,1/6", "forced:yes=1/6,no=1/3"))
+    Path("more.toml").write_text(PHONE.replace("1.4", "2.4"))
+    Path("coin.toml").write_text(f"{WARDS}{DRUGS}mechanism = 'UnaryEncoding'\nepsilon = 1.4\n")
+    for tally, study, ours, theirs in (
+        ("paper.json", "cards.toml", "forced:yes=1/6,no=1/3", "forced:yes=1/6,no=1/6"),
+        ("phones.json", "more.toml", "Response at epsilon 2.4", "Response at epsilon 1.4"),
+        ("phones.json", "coin.toml", "UnaryEncoding at epsilon 1.4", "Response at epsilon 1.4"),
+    ):
+        for command in (
+            ("report", tally, *out),
+            ("estimate", tally, "--total"),
+            ("estimate", tally, "--by", "ward"),
+            ("estimate", tally, "--compare-groups"),
+        ):
+            said = run(*command, "--study", study, ok=False).stderr
+            assert f"{study}: states " in said and f"{ours} for 'drugs', but the reports" in said
+            assert theirs in said and "Name the study of these reports" in said
+    # Of one question that was asked in two ways, a study states one.
+    for study in ("paper.toml", "phone.toml"):
+        run("report", *both, "--study", study, *out)
+        for more in (("--total",), ("--by", "ward"), ("--by", "ward", "--compare-groups")):
+            run("estimate", *both, "--study", study, *more)
+    assert "'drugs'" in run("report", *both, "--study", "cards.toml", *out, ok=False).stderr

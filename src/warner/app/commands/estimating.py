@@ -68,6 +68,7 @@ from warner.app.what_files_hold import (
     refuse_equal,
     refuse_questions,
     refuse_shared_outputs,
+    require_study_of_tallies,
     say_written,
     tallies_together,
     warn_of_design,
@@ -286,11 +287,18 @@ class EstimateRequest:
         allowed = self.allow_equal, self.allow_simulated, self.allow_implausible
         together = self.paper.tallies(self.tallies, self.columns, *allowed, self.only)
         refuse_questions(names_in(self.by), together)
+        self._require_study(together)
         if self.design is None:
             warn_of_design([tally for parts in together.values() for tally in parts])
             if self.is_total:
                 return {name: [t.total() for t in parts] for name, parts in together.items()}
         return together
+
+    def _require_study(self, together: Mapping[str, Sequence[Tally]]) -> None:
+        """Refuse a study that these tallies are not of; a design on the command line is checked."""
+        if self.stated is not None and self.on_paper is None:
+            chosen = chosen_tallies(together, self.only)
+            require_study_of_tallies(chosen, self.stated, str(self.study))
 
     def read(self, path: str) -> dict[str, Tally]:
         """The tallies of a file."""
@@ -378,6 +386,7 @@ class EstimateRequest:
         # reports, but not where they are added.
         allowed = len(files) > 1, self.allow_simulated, self.allow_implausible
         together = tallies_together(files, read, *allowed, self.only)
+        self._require_study(together)
         flat, grouped = apart(together)
         refuse_questions(by, together)
         if len(set(names)) < len(names) and (is_by_file or not grouped):

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from warner._core.atomic_files import write_whole
-from warner._core.errors import ArgumentError, MismatchError
+from warner._core.errors import ArgumentError
 from warner._core.progress import steps
 from warner._core.survey_design import SurveyDesign
 from warner._core.text import meant
@@ -46,6 +46,7 @@ from warner.app.what_files_hold import (
     chosen_tallies,
     refuse_overwriting,
     refuse_questions,
+    require_study_of_tallies,
     say_written,
     warn_of_design,
     warn_of_simulation,
@@ -195,7 +196,8 @@ def report(
     allowed = allow_equal, allow_simulated, allow_implausible
     together = paper.tallies(tallies, [*columns, *paper.not_groups] or None, *allowed, only)
     refuse_questions(columns, together)
-    stated = None if loaded is None else _stated(loaded, together, str(study))
+    if loaded is not None:
+        require_study_of_tallies(chosen_tallies(together, only), loaded, str(study))
     if any(tally.simulated for parts in together.values() for tally in parts):
         warn_of_simulation(", ".join(tallies))
     flat, grouped = apart(together)
@@ -216,9 +218,9 @@ def report(
         say(f"To compare the groups of {design.strata}, add --by {design.strata}.")
     if reference is not None:
         _check_reference(reference, groups, design)
-    labels = {} if stated is None else headings(stated)
+    labels = {} if loaded is None else headings(loaded)
     origin = paper.origin
-    dropped = () if stated is None else _dropped(stated)
+    dropped = () if loaded is None else _dropped(loaded)
     if origin.has_rows:  # of a table with a row for each person, only --drop-missing leaves out
         dropped = tuple(name for name in dropped if name not in origin.left_out)
     settings = Settings(
@@ -242,19 +244,19 @@ def report(
         if may_be_codes(question.domain) and tells_numbers_apart(question.estimate.data):
             say(f"{question.name}: {SINGLE_CODES}")
     tallied = [name for parts in together.values() for tally in parts for name in tally.names]
-    declared = [] if stated is None else stated.public
+    declared = [] if loaded is None else loaded.public
     public = list(dict.fromkeys([*declared, *tallied, *origin.public]))
     content = build(
         Source(
             chosen_tallies(together, only),
             questions,
-            title if title is not None else "" if stated is None else stated.title,
+            title if title is not None else "" if loaded is None else loaded.title,
             datetime.date.today().isoformat() if date == "today" else date or "",
             rounds,
             importlib.metadata.version("warner"),
             nobody,
             public,
-            stated is not None and stated.collect.access == "open",
+            loaded is not None and loaded.collect.access == "open",
             origin.has_rows,
             [name for name in origin.beside if name not in public],
         ),
@@ -311,29 +313,6 @@ def _check_reference(
         ]
         alone = f"For groups by {columns[0]!r} alone, add --by {columns[0]}" if columns else None
         raise ArgumentError("--reference", rule, reference, alone or meant(reference, names))
-
-
-def _stated(study: Study, tallies: Mapping[str, Sequence[Tally]], path: str) -> Study:
-    """The study, refused where it does not have the questions of the tallies."""
-    domains: dict[str, list[str]] = {}
-    for group_study in study.by_group.values():
-        for name, mechanism in group_study.mechanisms.items():
-            of_all = {**mechanism.attribute_domains, name: mechanism.domain}
-            for attribute, domain in of_all.items():
-                domains.setdefault(attribute, []).append(domain.digest)
-    remedy = "Name the study of these reports"
-    for name, parts in tallies.items():
-        mechanisms = [from_header(tally.header) for tally in parts]
-        tallied = [mechanism.attribute_domains for mechanism in mechanisms if name not in domains]
-        for inside in tallied or [{name: mechanism.domain} for mechanism in mechanisms]:
-            for attribute, domain in (inside or {name: mechanisms[0].domain}).items():
-                if attribute not in domains:
-                    rule = f"does not have the question {attribute!r} of the tally"
-                    raise MismatchError(path, rule, None, remedy)
-                if domain.digest not in domains[attribute]:
-                    rule = f"states other values of {attribute!r} than the tally has"
-                    raise MismatchError(path, rule, None, remedy)
-    return study
 
 
 def _dropped(study: Study) -> tuple[str, ...]:
