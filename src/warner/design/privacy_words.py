@@ -50,6 +50,10 @@ def about_public(columns: Sequence[str]) -> str:
     )
 
 
+STRONG_ODDS = 19
+"""Odds up to which nobody is more than 95 % sure of one of two answers, as in :class:`Strength`."""
+
+
 class Strength(IntEnum):
     """How well a guarantee hides an answer, by the odds of the two answers that it hides least.
 
@@ -65,7 +69,7 @@ class Strength(IntEnum):
     NONE = 2
 
 
-_STRONG_NATS, _MOST_NATS = math.log(19), math.log(22027)
+_STRONG_NATS, _MOST_NATS = math.log(STRONG_ODDS), math.log(22027)
 
 
 def strength(promised: Guarantee) -> Strength:

@@ -17,7 +17,7 @@ from warner._core.errors import ArgumentError
 from warner._core.table import Column, Table
 from warner._core.text import split_of_hundred
 from warner.app.report.content import Block, Boxes, Commands, Points, Report, Section
-from warner.design.privacy_words import certainty, of_a_person, of_guarantee
+from warner.design.privacy_words import STRONG_ODDS, certainty, of_a_person, of_guarantee
 from warner.designs import Card, PaperDesign
 from warner.domains import Categorical, Domain
 from warner.io.counts_by_hand import ATTRIBUTE, COUNT, DESIGN, VALUE
@@ -123,10 +123,16 @@ def _asked(question: Question, number: int, count: int) -> Section:
         blocks.insert(0, question.help)
     blocks += ["Tick one box:", Boxes(question.card.boxes)]
     shown = question.card.protects if question.design.sensitive else _HIDDEN
+    if question.design.law.ratio() > STRONG_ODDS:
+        shown = _TELLING
     return Section(title, (*blocks, shown, Points(who_ticks(question.design, question.card))))
 
 
 _HIDDEN = "No box shows your answer, because people with any answer may tick it:"
+_TELLING = (
+    "A tick can tell much about you: somebody who sees it can be more than 95 % sure which of two "
+    "answers you gave. This is who ticks which box:"
+)
 
 
 def who_ticks(design: PaperDesign, card: Card) -> tuple[str, ...]:

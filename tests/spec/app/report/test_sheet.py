@@ -232,3 +232,23 @@ def test_what_cannot_be_a_sheet_is_refused(here: Path) -> None:
     run("study", "sheet", "class.toml", "-o", "f.html")
     assert "already exists" in run("study", "sheet", "class.toml", "-o", "f.html", ok=False).stderr
     assert sorted(path.name for path in here.iterdir()) == ["class.toml", "device.toml", "f.html"]
+
+
+@pytest.mark.parametrize(
+    "design, is_telling",
+    [
+        ("warner:19/20", False),
+        ("warner:20/21", True),
+        ("mangat:18/19", False),
+        ("mangat:19/20", True),
+        ("forced:1/100,1/100", True),
+    ],
+)
+def test_a_sheet_whose_ticks_tell_much_says_so(design: str, is_telling: bool, here: Path) -> None:
+    """Rejects a sheet that says that no box shows an answer of which a tick makes 99 % sure."""
+    Path("class.toml").write_text(
+        f'[attributes.drank]\nvalues = ["no", "yes"]\ndesign = "{design}"\n'
+    )
+    page = _page()
+    assert ("can be more than 95 % sure which of two answers you gave" in page) is is_telling
+    assert ("No box shows" in page) is not is_telling
