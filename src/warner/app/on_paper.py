@@ -52,21 +52,39 @@ def drop_missing_option(about: str) -> Callable[..., Any]:
 
 def cards_of(study: Study | None, path: str) -> dict[str, PaperDesign]:
     """The cards of the questions of a study that a table of what people said has columns of."""
-    if study is None or study.groups or not Path(path).is_file() or is_tally_file(path):
+    if study is None or not _is_table(path):
         return {}
-    from warner.designs import PaperDesign
-    from warner.io.formats import report_format
     from warner.io.read_answers import other_columns
 
-    with suppress(ArgumentError):  # a format of tables alone, such as Excel
-        if report_format(path).read_ends(path)[0]:
-            return {}
     names = other_columns(path, [], study.mechanisms)
-    return {
-        name: mechanism
-        for name, mechanism in study.mechanisms.items()
-        if isinstance(mechanism, PaperDesign) and name in names
-    }
+    return {name: card for name, card in _all_cards(study).items() if name in names}
+
+
+def _all_cards(study: Study) -> dict[str, PaperDesign]:
+    """The cards of all questions of a study that have one; none of a study with groups."""
+    from warner.designs import PaperDesign
+
+    mechanisms = {} if study.groups else study.mechanisms
+    return {name: one for name, one in mechanisms.items() if isinstance(one, PaperDesign)}
+
+
+def _has_counts(path: str, study: Study) -> bool:
+    """Whether a file is a table of counts of what people said to questions of a study."""
+    from warner.io.counts_by_hand import is_of_counts
+
+    cards = _all_cards(study)
+    return bool(cards) and _is_table(path) and is_of_counts(path, cards.values())
+
+
+def _is_table(path: str) -> bool:
+    """Whether a file is neither a tally file nor a report file."""
+    from warner.io.formats import report_format
+
+    if not Path(path).is_file() or is_tally_file(path):
+        return False
+    with suppress(ArgumentError):  # a format of tables alone, such as Excel
+        return not report_format(path).read_ends(path)[0]
+    return True
 
 
 def require_card(study: Study | None, question: str | None, text: str) -> None:
@@ -260,6 +278,11 @@ class OnPaper:
         if not cards:
             if self.drop_missing:
                 raise self._needs_people()
+            if self.study is not None and _has_counts(path, self.study):
+                from warner.app.commands.collecting import tallies_of_counts
+
+                counted = tallies_of_counts([path], self.study, ())[path]
+                return {name: t.total() if by is None else t for name, t in counted.items()}
             if is_report_file(path):
                 from warner.io import open_reports
 

@@ -310,6 +310,11 @@ def _filled_lines(path: str, columns: Sequence[str]) -> tuple[list[str], Lines]:
     return names, lines
 
 
+def is_of_counts(path: str, mechanisms: Iterable[Mechanism]) -> bool:
+    """Whether a table has counts, in one of the forms that :func:`as_long` knows."""
+    return as_long(path, *_filled_lines(path, ()), words_of(mechanisms)) is not None
+
+
 def read_said(
     path: str,
     mechanism: Mechanism,

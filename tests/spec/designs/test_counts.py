@@ -544,6 +544,31 @@ def test_a_question_of_the_study_without_a_column_is_named(tmp_path: Path) -> No
     assert "has no column" not in run("estimate", table, "--study", str(study)).stderr
 
 
+@pytest.mark.parametrize(
+    "table",
+    [
+        "attribute,value,count\nsaid,same,680\nsaid,different,320\n",
+        "value,count\nsame,680\ndifferent,320\n",
+        "different;same\n320;680\n",
+        "age,same,different\nold,300,200\nyoung,380,120\n",
+    ],
+)
+def test_a_table_of_counts_needs_no_design_beside_a_study(table: str, tmp_path: Path) -> None:
+    """Rejects a program that takes rows of people with a study, and calls counts no reports."""
+    study, of_design = tmp_path / "study.toml", ("--design", "said=crosswise:1/4", "--json")
+    study.write_text(
+        ('[public.age]\nvalues = ["old", "young"]\n' if "age" in table else "")
+        + '[attributes.said]\nvalues = ["no", "yes"]\ndesign = "crosswise:1/4"\n'
+    )
+    counts, of_study = str(tmp_path / "counts.csv"), ("--study", str(study), "--json")
+    Path(counts).write_text(table)
+    for by in ((), ("--by", "age"))[: 1 + ("age" in table)]:
+        (ours,) = json.loads(run("estimate", counts, *of_study, *by).stdout)
+        (theirs,) = json.loads(run("estimate", counts, *of_design, *by).stdout)
+        assert ours["shares"] == theirs["shares"]
+    run("report", counts, "--study", str(study), "-o", str(tmp_path / "r.html"))
+
+
 def test_the_order_of_codes_is_printed_beside_blanks_and_words(tmp_path: Path) -> None:
     """Rejects silence about what 0 and 1 mean where a cell is empty, or where one is a word."""
     page = ("-o", str(tmp_path / "r.html"))
