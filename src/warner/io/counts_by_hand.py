@@ -12,6 +12,7 @@ or for one of two words beside a column of all people, is the same as a row for 
 from __future__ import annotations
 
 import contextlib
+import csv
 import itertools
 import math
 import re
@@ -53,6 +54,7 @@ _TOTALS = {"total", "totals", "grand total", "overall", "sum", "gesamt", "insges
 _COUNT = re.compile(r"[0-9.,]+ ?%?")  # a number, which may be no count
 _WHOLE = re.compile(r"[0-9]{1,18}([.]0*)?")
 _LEAST = 0.5  # of the cells of a column, from which on it is taken for what people said
+_BEGIN, _FIRST = 2**14, 20  # characters and lines of a file that show how it was saved
 _MOST_NAMED = 3  # groups in a sentence
 _MOST_LEFT_OUT = 0.05  # of the people of a column; more are no few slips of the pen
 
@@ -302,12 +304,34 @@ class Said(NamedTuple):
 
 def _filled_lines(path: str, columns: Sequence[str]) -> tuple[list[str], Lines]:
     """The names of the columns of a table, and its lines that are not blank."""
+    with open(path, encoding="utf-8-sig", errors="replace", newline="") as file:
+        refuse_one_column(path, file.read(_BEGIN).splitlines(keepends=True)[:_FIRST])
     names, lines = table_cells(path, columns)
     lines = [(number, cells) for number, cells in lines if "".join(cells).strip()]
     if not lines:
         remedy = "Write a line of column names, and the counts below it"
         raise EmptyError(path, "has no counts", None, remedy)
     return names, lines
+
+
+def refuse_one_column(path: str, text: Sequence[str]) -> None:
+    """Refuse lines of CSV that stand whole in column A, as Excel saves what it did not split.
+
+    Where Excel separates by semicolons, as in German, it opens lines with commas in one column.
+    """
+    for saved, inside in itertools.product(";\t,", ",;\t"):
+        with contextlib.suppress(csv.Error):
+            rows = [row for row in csv.reader(text, delimiter=saved, strict=True) if row]
+            widths = [len(next(csv.reader([row[0]], delimiter=inside), [])) for row in rows]
+            was_opened = any(line[0] == '"' or line.rstrip()[-1:] == saved for line in text if line)
+            is_whole = set(widths) != {1} and len(set(widths)) == 1 and not any(rows[0][1:])
+            if is_whole and was_opened:
+                rule = "has whole lines in column A, where Excel did not split them"
+                remedy = (
+                    "In Excel, open the table with Data > From Text/CSV, which gives each column "
+                    "its cells. Then type the numbers, save the table as .xlsx, and give that file"
+                )
+                raise FileError(path, rule, None, remedy)
 
 
 def is_of_counts(path: str, mechanisms: Iterable[Mechanism]) -> bool:

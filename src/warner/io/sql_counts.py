@@ -25,7 +25,7 @@ import numpy as np
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, EmptyError, FileError, ReportError
 from warner.domains import Domain
-from warner.io.counts_by_hand import CountsByHand, as_long, words_of
+from warner.io.counts_by_hand import CountsByHand, as_long, refuse_one_column, words_of
 from warner.io.csv_format import as_utf8
 from warner.io.public_values import groups_in, indices_of_groups
 from warner.io.read_answers import table_cells
@@ -345,6 +345,7 @@ def read_counts(path: str, mechanisms: Iterable[Mechanism] = ()) -> CountsTable 
             raise FileError(path, rule, None, "Name the columns in the first line")
         return CountsByHand(path, *excel)
     text = _text(path)
+    refuse_one_column(path, text[:_BEFORE])
     problem = None
     try:
         first = _line_of_names(text)

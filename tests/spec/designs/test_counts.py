@@ -20,6 +20,7 @@ from tests.spec.app._command import run
 from warner.app.cli import main
 from warner.design.paper_plans import designs_of_width
 from warner.errors import StudyError
+from warner.io.counts_by_hand import refuse_one_column
 
 STUDY = """
 [attributes.cannabis]
@@ -567,6 +568,59 @@ def test_a_table_of_counts_needs_no_design_beside_a_study(table: str, tmp_path: 
         (theirs,) = json.loads(run("estimate", counts, *of_design, *by).stdout)
         assert ours["shares"] == theirs["shares"]
     run("report", counts, "--study", str(study), "-o", str(tmp_path / "r.html"))
+
+
+_IN_COLUMN_A = [
+    'attribute,paper_design,value,count\n"said,""crosswise:1/4"",same,680"\n'
+    '"said,""crosswise:1/4"",different,320"\n',
+    'attribute,paper_design,value,count;\n"said,""crosswise:1/4"",same,";680\n'
+    '"said,""crosswise:1/4"",different,";320\n',
+    '"said,count"\n"same,680"\n"different,320"\n',
+    '"said,count;"\n"same,680;"\n"different,320;"\n',
+    "said,count;\nsame,;680\ndifferent,;320\n",
+]
+
+
+@pytest.mark.parametrize("table", _IN_COLUMN_A)
+def test_lines_that_excel_did_not_split_are_refused_with_what_to_do(
+    table: str, tmp_path: Path
+) -> None:
+    """Rejects an error that speaks of databases, and 2 people in place of 1,000 without a word."""
+    study, counts = tmp_path / "study.toml", tmp_path / "counts.csv"
+    study.write_text('[attributes.said]\nvalues = ["no", "yes"]\ndesign = "crosswise:1/4"\n')
+    of_study, tally = ("--study", str(study)), ("-o", str(tmp_path / "t.json"))
+    counts.write_text(table)
+    for command in (
+        ("tally", "--counts", str(counts), *of_study, *tally),
+        ("estimate", str(counts), *of_study),
+        ("estimate", str(counts), "--design", "crosswise:1/4"),
+    ):
+        said = run(*command, ok=False).stderr
+        assert "whole lines in column A" in said and "psql" not in said
+        assert "Data > From Text/CSV" in said and ".xlsx" in said
+    # Excel reads the file that it saves once the columns are split.
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["said", "count"], ["same", 680], ["different", 320]):
+        book.active.append(row)
+    book.save(tmp_path / "counts.xlsx")
+    assert (
+        "1,000" in run("tally", "--counts", str(tmp_path / "counts.xlsx"), *of_study, *tally).stderr
+    )
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        '"said","count"\n"same","680"\n"different","320"\n',
+        '"said";"count"\n"same";"680"\n"different";"320"\n',
+        "said;count;\nsame;680;\ndifferent;320;\n",
+        '"said, on paper";"count"\n"A, same";680\n"B, different";320\n',
+    ],
+)
+def test_quoted_cells_are_no_whole_lines(table: str) -> None:
+    """Rejects a program that takes commas inside cells for lines that were not split."""
+    refuse_one_column("counts.csv", table.splitlines(keepends=True))
 
 
 def test_the_order_of_codes_is_printed_beside_blanks_and_words(tmp_path: Path) -> None:

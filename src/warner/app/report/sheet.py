@@ -278,6 +278,12 @@ _ALONE = {
 }
 
 
+_NOT_SPLIT = (
+    "If Excel shows whole lines in column A, open the table with Data > From Text/CSV, save it as "
+    ".xlsx, and give that file in the commands."
+)
+
+
 def _counted(study: Study, questions: list[Question], counts: str) -> list[Section]:
     """How the interviewer counts the boxes, and types the numbers."""
     groups = list(study.public)
@@ -303,7 +309,7 @@ def _counted(study: Study, questions: list[Question], counts: str) -> list[Secti
     type_in = (
         f"Type the numbers into the table {counts}, with Excel or any editor, and save it as CSV. "
         f"The table {'has' if len(lines) <= _MOST_LINES else 'begins with'} the lines below. Type "
-        "each number at the end of its line."
+        f"each number at the end of its line. {_NOT_SPLIT}"
     )
     return [
         Section("Count", (count, Table(columns, rows))),
@@ -316,7 +322,7 @@ def _by_sheet(study: Study, questions: list[Question], counts: str) -> list[Sect
     type_in = (
         f"Type a row for each sheet into the table {counts}, with Excel or any editor, and save it "
         "as CSV. Shuffle the sheets first. A sheet on which a question has no tick or several "
-        "ticks gets no row. The table begins with this line:"
+        f"ticks gets no row. {_NOT_SPLIT} The table begins with this line:"
     )
     words = Points(tuple(f"{each.name}: {', '.join(each.words)}" for each in questions))
     header = Commands(counts_to_fill(study, questions).strip())
