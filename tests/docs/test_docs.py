@@ -130,6 +130,13 @@ def test_readme_is_short() -> None:
     assert max(len(line) for line in prose.splitlines() if not line.startswith("|")) <= 120
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/which_door.md"])
+def test_the_first_command_installs_what_the_guides_write(page: str) -> None:
+    """Rejects an installation without typst, with which the first PDF of a guide fails."""
+    (extras,) = re.findall(r'pip install "[.]\[(.*)\]"', (ROOT / page).read_text())
+    assert {"excel", "plot", "report", "serve"} <= {*extras.split(",")}
+
+
 def test_the_study_of_every_mechanism_has_every_mechanism() -> None:
     study = warner.Study.load(ROOT / "docs" / "every_mechanism.toml")
     found = {type(m).__name__ for m in study.mechanisms.values()}
