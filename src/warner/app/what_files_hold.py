@@ -26,7 +26,7 @@ from warner.app.terminal import note, plural, say, warning
 from warner.domains import Domain
 from warner.io import data_sets, formats
 from warner.io.report_file import ReportFile
-from warner.mechanisms import Mechanism, OneOf, Optimal, from_header
+from warner.mechanisms import Mechanism, OneOf, from_header
 from warner.reports.public_columns import columns_of_both, secret_column
 from warner.reports.tally import (
     TalliesOfGroups,
@@ -471,13 +471,9 @@ def _require_stated(
 
 def _law_of(mechanism: Mechanism) -> list[Any]:
     """What makes the reports of two mechanisms alike, in entries of their headers."""
+    law = [mechanism.header[key] for key in ("mechanism", "requested", "parameters")]
     # Two computers may compute different rows of Optimal, which are equally good.
-    keys = [
-        "mechanism",
-        "requested",
-        *(["parameters"] if not isinstance(mechanism, Optimal) else []),
-    ]
-    return [mechanism.header[key] for key in keys]
+    return law[:2] if law[0] == "Optimal" else law
 
 
 def _in_words(mechanism: Mechanism) -> str:
