@@ -128,7 +128,7 @@ def paper_options(of_groups: bool = False) -> Callable[..., Any]:
             metavar="NAME:CHANCES",
             help="The design of the card with which people randomised their answers on paper. Give "
             "also --counts, or a table of what people said as TALLY. With NAME=DESIGN you name the "
-            "question. A table with a row for each person needs no --design if --study states it. "
+            "question. A table needs no --design if --study states it. "
             f"Designs: {_OF_ONE}{more} The Python module warner.designs explains them.",
         ),
         click.option(
