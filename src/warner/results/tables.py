@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from warner._core.checks import choice, confidence_level
+from warner._core.survey_design import INTERVALS_OF_DRAWN
 from warner._core.table import Column, Table, as_text
 from warner._core.text import lead, visible
 from warner.channels import LikelihoodOperator
@@ -320,7 +321,9 @@ def estimate_table(
     from warner.results.conditional import key_rows
 
     about, simulated = title(result), result.data.simulated
-    how = explained(result, available_kind(result, target, kind)) if result.groups is None else []
+    how = [] if result.data.survey is None else [INTERVALS_OF_DRAWN]  # of groups
+    if result.groups is None:
+        how = explained(result, available_kind(result, target, kind))
     last = [unusual_end(result), f"WARNING: {result.doubt}" if result.doubt else ""]
     last += [about_clipped(result)] if result.groups is None else []
     if result.groups is None and result.fit.keys is not None:
@@ -353,7 +356,7 @@ def estimate_table(
         if result.groups.time is not None:
             notes.append(result.groups.spent_text)
         notes += about_paper(result)
-        return Table(columns, listed, [*notes, *last], about, simulated)
+        return Table(columns, listed, [*notes, *last], about, simulated, how)
     shares = rows(result, level, target, kind)
     if any(row["shrunk_from"] is not None for row in shares):
         shrunk = [Column("shrunk_from", "shrunk from", "share", priority=1)]
@@ -589,8 +592,13 @@ def explained(result: Any, kind: str) -> list[str]:
     )
     unique = "" if result.unique is None else f"The best fit is {result.unique}."
     method = f"Method: {result.method}. {method_and_status(result)}"
+    return [" ".join(filter(None, [how_made(result, kind), method, gap, unique]))]
+
+
+def how_made(result: Any, kind: str) -> str:
+    """How intervals of this kind were made; "" where there are no intervals."""
     made = INTERVALS.get(kind, "")
-    return [" ".join(filter(None, [made, method, gap, unique]))]
+    return made if result.data.survey is None or not made else f"{made} {INTERVALS_OF_DRAWN}"
 
 
 def method_and_status(result: Any) -> str:

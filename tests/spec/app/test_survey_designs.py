@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import json
 import re
 import shutil
@@ -13,7 +14,7 @@ import pytest
 
 import warner
 from tests.spec.app._command import run
-from warner._core.survey_design import SurveyDesign
+from warner._core.survey_design import INTERVALS_OF_DRAWN, SurveyDesign
 from warner._core.text import percent, percent_interval
 from warner.app.report.content import signed
 from warner.collector.survey_document import draw_of
@@ -188,6 +189,27 @@ def test_weighted_results_say_so(here: Path) -> None:
     run("regress", "r.parquet", "smokes ~ sex", "--weights", "w", "-o", "r.tex")
     article = Path("r.tex").read_text()
     assert "yes & sex: m &" in article and "~times" not in article
+
+
+def test_how_intervals_of_a_survey_are_made_stands_wherever_readers_ask(here: Path) -> None:
+    """Rejects likelihood-ratio intervals in words where numbers are those of the score."""
+    for of_whom in ("--total", "--by=sex"):
+        shown = " ".join(run("estimate", "t.json", *BY, of_whom, "--explain").stdout.split())
+        assert shown.count(INTERVALS_OF_DRAWN) == 2  # of both questions
+    run("report", "t.json", *BY, "-o", "drawn.html")
+    run("report", "t.json", "-o", "alone.html", "--by", "sex")
+    words = [
+        " ".join(re.sub("<[^>]*>", " ", Path(f"{name}.html").read_text()).split())
+        for name in ("drawn", "alone")
+    ]
+    sentence = html.escape(INTERVALS_OF_DRAWN, quote=False)
+    assert sentence in html.unescape(words[0]) and sentence not in html.unescape(words[1])
+    alone = run("estimate", "t.json", "--total", "--explain").stdout
+    assert "linearised" not in alone and "Each interval" in alone
+    assert INTERVALS_OF_DRAWN in " ".join(run("estimate", "--help").stdout.split())
+    page = Path(__file__).parents[3] / "docs" / "designs.md"
+    said = INTERVALS_OF_DRAWN.removesuffix(".")
+    assert said in " ".join(page.read_text(encoding="utf-8").split())
 
 
 def test_a_regression_takes_the_design_of_the_study(here: Path) -> None:

@@ -14,6 +14,7 @@ import click
 
 from warner._core.errors import ArgumentError, EmptyError
 from warner._core.progress import steps
+from warner._core.survey_design import INTERVALS_OF_DRAWN
 from warner._core.table import Table
 from warner.app import terminal
 from warner.app.commands.options import (
@@ -552,7 +553,7 @@ class EstimateRequest:
     "the interval of each share, mean or quantile, even if you look again and again while "
     'reports arrive, up to the planned number N. Default: "likelihood" for designs on paper; '
     "for numbers that are estimated as a smooth curve, the posterior interval of this curve; "
-    'otherwise "score". With --plot, only the default and "anytime:N" work.',
+    f'otherwise "score". {INTERVALS_OF_DRAWN} With --plot, only the default and "anytime:N" work.',
 )
 @summary
 @click.option(

@@ -36,7 +36,7 @@ from warner.privacy.guarantees import Guarantee, side_by_side
 from warner.reports.public_columns import about_small_groups
 from warner.reports.tally import Tally
 from warner.results.from_tally import by_group
-from warner.results.tables import FOLLOWED, INTERVALS, NO_INTERVALS, has_paper
+from warner.results.tables import FOLLOWED, NO_INTERVALS, has_paper, how_made
 
 _SIMULATED = (
     "This is a simulation: the numbers are only a trial. The reports were made with a seed, and "
@@ -483,7 +483,7 @@ def _method(source: Source, settings: Settings) -> Section:
     for question in source.questions:
         result = question.estimate
         kind = question.interval_kind
-        about = NO_INTERVALS if kind == "none" else INTERVALS.get(kind, "")
+        about = NO_INTERVALS if kind == "none" else how_made(result, kind)
         about = f"Intervals of shares: {about[:1].lower()}{about[1:]}" if about else ""
         summary = result.estimator.summary
         summary = f"{upper(summary)}." if summary else ""
