@@ -212,6 +212,29 @@ def test_how_intervals_of_a_survey_are_made_stands_wherever_readers_ask(here: Pa
     assert said in " ".join(page.read_text(encoding="utf-8").split())
 
 
+def test_the_command_of_a_survey_on_paper_stands_in_the_pages_and_takes_decimals(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects a command on a page that fails on weights as surveys have them."""
+    pages = ("designs.md", "guides/coming_from_rrreg.md", "guides/epidemiologist.md")
+    docs = Path(__file__).parents[3] / "docs"
+    command = re.compile(r"^`*warner (estimate survey[.]xlsx [^`\n]*)", re.MULTILINE)
+    (said,) = {
+        text
+        for page in (*pages, "recipes/survey_designs.md")
+        for text in command.findall((docs / page).read_text(encoding="utf-8")) or [page]
+    }
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        (("same", "different")[i * i % 7 == 2], 1.5 + i % 3, i % 20, "ns"[i % 2])
+        for i in range(200)
+    ]
+    lines = ["undeclared,weight,village,region", *(",".join(map(str, row)) for row in rows)]
+    Path("survey.csv").write_text("\n".join(lines))
+    shown = run(*said.replace(".xlsx", ".csv").split()).stdout
+    assert "weighted by weight, in clusters by village, in strata by region: 20 clusters" in shown
+
+
 def test_a_regression_takes_the_design_of_the_study(here: Path) -> None:
     shown = run("regress", "r.parquet", "smokes ~ sex", "--study", "s.toml").stdout
     assert "24 clusters in 2 strata" in " ".join(shown.split())
