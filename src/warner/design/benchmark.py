@@ -94,7 +94,9 @@ def benchmark(
     tally* is of n people drawn from the truth. In one run all methods get the same tally, so that
     their differences are more precise than their means. A run's random numbers depend on the seed,
     the truth, n and the number of the run alone: they are the same in any order, with any number of
-    processes, and for all mechanisms.
+    processes, and for all mechanisms. Reports are drawn from the law that a mechanism states; the
+    sampler of its class is not run. Run that of your own class by
+    :func:`warner.testing.check_mechanism`.
 
     Args:
         truth: (K,) shares that sum to 1, as floats; or a column of values, whose shares are the
@@ -462,6 +464,13 @@ class _Work:
             if isinstance(mechanism, HadamardResponse) and cell.epsilon > _HIGH_PRIVACY:
                 yield f"{cell.mechanism}: {FURTHER['HR']}"
                 break
+        classes = {cell.mechanism: type(each) for cell, each in self.mechanisms.items()}
+        for name, cls in classes.items():
+            if not is_of_package(cls):
+                yield (
+                    f"{name}: reports are drawn from the law that {cls.__name__} states, and its "
+                    "sampler is not run; warner.testing.check_mechanism runs the sampler."
+                )
         yield from self._collisions()
         yield from self._support_counts()
 

@@ -463,6 +463,22 @@ def test_the_expected_error_stands_beside_that_of_the_inversion() -> None:
     assert abs(inversion["mean"] - inversion["exact"]) < 4 * inversion["standard_error"]
 
 
+def test_it_is_said_that_the_sampler_of_an_own_class_is_not_run() -> None:
+    """Rejects silence on a sampler that no benchmark runs, and a note on classes of the package."""
+
+    class Unrun(Forced):
+        def _sample(self, *arguments: Any, **options: Any) -> Any:
+            raise AssertionError("the sampler was run")
+
+    makers = {"mine": Unrun, "GRR": RandomizedResponse}
+    found = benchmark(FOUR, NUMBERS, makers, ["inversion"], 1.0, 100, 2)  # type: ignore[arg-type]
+    assert found.notes == (
+        "mine: reports are drawn from the law that Unrun states, and its sampler is not run; "
+        "warner.testing.check_mechanism runs the sampler.",
+    )
+    assert found.notes[0] in " ".join(str(found).split())
+
+
 def test_a_baseline_for_high_privacy_alone_is_said() -> None:
     notes = [benchmark(FOUR, NUMBERS, ["HR"], ["mle"], e, 100, 2).notes for e in (1.0, 2.0)]
     assert notes[0] == () and "Above epsilon 1 compare with SubsetSelection" in notes[1][0]
