@@ -399,7 +399,7 @@ def test_permanent_reports_of_unknown_rounds_are_added_with_a_warning(
         assert "WARNING" not in said_by("estimate", "t.json")
 
 
-@pytest.mark.filterwarnings("default:Permanent reports were added")
+@pytest.mark.filterwarnings("ignore:Permanent reports were added")
 def test_a_mark_of_mixed_rounds_stays_with_what_is_made_of_a_tally() -> None:
     """Rejects groups, totals and sums of a tally that forget that rounds may be added in it."""
     weekly = Permanent(RandomizedResponse(Categorical(["no", "yes"]), 1.0), 2.0)
