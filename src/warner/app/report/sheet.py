@@ -187,9 +187,15 @@ def _columns_of_office(study: Study) -> Sequence[str]:
     return () if study.design is None else study.design.columns
 
 
+def _lines_of_office(study: Study) -> Sequence[str]:
+    """Those of them that are known when people are asked; weights are made of all the sheets."""
+    weights = None if study.design is None else study.design.weights
+    return [name for name in _columns_of_office(study) if name != weights]
+
+
 def _of_office(study: Study, language: str) -> list[Section]:
     """The lines that the interviewer fills in before somebody gets the sheet."""
-    names = _columns_of_office(study)
+    names = _lines_of_office(study)
     if not names:
         return []
     lines = [f"{study.texts.question(name, language)}: {'_' * 30}" for name in names]
@@ -228,7 +234,7 @@ def _for_interviewers(study: Study, questions: list[Question], path: str, counts
     prepare = (
         *brings,
         "Print the pages before this one once for each person. Keep this page yourself.",
-        *([_WRITE_FIRST] if _columns_of_office(study) else []),
+        *([_WRITE_FIRST] if _lines_of_office(study) else []),
         *dict.fromkeys(_EXAMPLES[question.is_drawn] for question in questions),
         *dict.fromkeys(_ALONE[question.is_drawn] for question in questions),
         "Collect the sheets in a box or an envelope and shuffle them. Nobody writes a name on a "
@@ -240,6 +246,9 @@ def _for_interviewers(study: Study, questions: list[Question], path: str, counts
         else _counted(study, questions, counts)
     )
     commands = _commands(study, questions, path, counts)
+    runs = "Run this command. It gives"
+    if len(commands) > 1:
+        runs = f"Run these {len(commands)} commands. They give"
     laws = []
     for question in questions:
         total = question.design.guarantee.total
@@ -253,8 +262,7 @@ def _for_interviewers(study: Study, questions: list[Question], path: str, counts
             Section(
                 "Estimate",
                 (
-                    f"Run these {len(commands)} commands. They give the shares of the true "
-                    "answers with 95 % intervals, and charts:",
+                    f"{runs} the shares of the true answers with 95 % intervals, and charts:",
                     Commands("\n".join(commands)),
                     "The shares are computed from the designs of the questions on this sheet:",
                     Points(tuple(laws)),
@@ -324,6 +332,9 @@ def _by_sheet(study: Study, questions: list[Question], counts: str) -> list[Sect
         "as CSV. Shuffle the sheets first. A sheet on which a question has no tick or several "
         f"ticks gets no row. {_NOT_SPLIT} The table begins with this line:"
     )
+    if study.design is not None and study.design.weights is not None:
+        weights = study.design.weights
+        type_in = f"Fill in the column {weights} when the weights are made. {type_in}"
     words = Points(tuple(f"{each.name}: {', '.join(each.words)}" for each in questions))
     header = Commands(counts_to_fill(study, questions).strip())
     # Nothing can notice true answers that chance could have made, so the person who types is told.
@@ -352,16 +363,19 @@ def _commands(study: Study, questions: list[Question], path: str, counts: str) -
         by = [name for name in by if _has_boxes(study.public[name])]
         of_groups = f" --by {_quoted(','.join(by))}" if by else ""
         tally = f"warner tally {table} {of_study}{of_groups} -o tally.json"
-    estimate = f"warner estimate tally.json {of_study}"
+    estimate, tallies = f"warner estimate tally.json {of_study}", [tally]
+    if study.design is not None and study.design.weights is not None:
+        # A tally has whole numbers in a column of a study; a table has weights as they are.
+        estimate, tallies = f"warner estimate {table} {of_study}", []
     if by:
         estimate += f" --by {_quoted(','.join(by))}"
     if not study.public or len(questions) == 1:
-        return [tally, f"{estimate} --plot shares.png", *regressions]
+        return [*tallies, f"{estimate} --plot shares.png", *regressions]
     each_alone = [
         f"{estimate} --only {_quoted(each.name)} --plot shares{i}.png"
         for i, each in enumerate(questions, 1)
     ]
-    return [tally, *each_alone, *regressions]
+    return [*tallies, *each_alone, *regressions]
 
 
 def _quoted(path: str) -> str:

@@ -178,22 +178,25 @@ def test_columns_of_numbers_are_typed_by_sheet_and_nobody_is_asked_for_a_weight(
     """Rejects counts for each group where there are none, and kilograms in place of weights."""
     Path("class.toml").write_text(WEIGHTED)
     page = _page("--counts", "counts.csv")
-    people, office = page.split("For the interviewer to fill in")
+    people, office = page.split("For the interviewer: do not")
     assert "age" in people and "Number on the list" not in people
-    assert "Number on the list: ____" in office and "undeclared: same, different" in office
+    # Weights are made when all sheets are there, and typed into their column.
+    assert "Number on the list: ____" not in page and "undeclared: same, different" in office
     assert Path("counts.csv").read_text() == "region,age,weight,undeclared\n"
     # True answers that are typed in place of ticks can look like chance, and are noticed by nobody.
     assert "type the word that is ticked, also where you believe that the true answer" in office
-    tally, estimate, regress = re.findall(
-        r"warner [a-z]+ [^_]*?(?= warner| The shares are)", office
-    )
+    assert "Fill in the column weight when the weights are made." in office
+    estimate, regress = re.findall(r"warner [a-z]+ [^_]*?(?= warner| The shares are)", office)
     assert regress.endswith("--design undeclared=crosswise:46/365 --weights weight")
-    rows = [f"{'NS'[i % 5 % 2]}orth,{18 + i % 70},{1 + i % 3},same" for i in range(400)]
+    rows = [f"{'NS'[i % 5 % 2]}orth,{18 + i % 70},{1.5 + i % 3},same" for i in range(400)]
     rows = [row.replace("Sorth", "South") for row in rows]
     rows[::4] = [row.replace("same", "different") for row in rows[::4]]
     with Path("counts.csv").open("a") as file:
         file.write("\n".join(rows) + "\n")
-    for command in (tally, estimate.replace("--plot shares.png", "-o shares.csv"), regress):
+    for command in (
+        estimate.replace("--plot shares.png", "-o shares.csv"),
+        regress,
+    ):  # weights have decimals
         run(*shlex.split(command)[1:])
 
 
