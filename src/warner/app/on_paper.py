@@ -331,12 +331,10 @@ class OnPaper:
             self._say_test(path, design.text, of_groups, *group)
         if said.codes:
             say(f"{where}: {said.codes}.")
-        if said.repeated is not None:  # also with --quiet
-            first, last, again = said.repeated
+        if said.repeated:  # also with --quiet
             warning(
-                f"{where}: the lines from {again:,} on repeat lines {first:,} to "
-                f"{last:,}. If these are the same people, delete one copy. Otherwise intervals "
-                "would be too short."
+                f"{where}: {said.repeated}. If these are the same people, delete one copy. "
+                "Otherwise intervals would be too short."
             )
         self.origin.has_rows |= bool(said.columns)
         questions = {said.question, *(() if self.study is None else self.study.mechanisms)}

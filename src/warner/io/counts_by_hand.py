@@ -55,7 +55,8 @@ _COUNT = re.compile(r"[0-9.,]+ ?%?")  # a number, which may be no count
 _WHOLE = re.compile(r"[0-9]{1,18}([.]0*)?")
 _LEAST = 0.5  # of the cells of a column, from which on it is taken for what people said
 _BEGIN, _FIRST = 2**14, 20  # characters and lines of a file that show how it was saved
-_MOST_NAMED = 3  # groups in a sentence
+_MOST_NAMED = 3  # groups, or lines, in a sentence
+_FEWEST_IDS, _MOST_COPIES = 20, 4  # different rows, and copies of each, where a column is an id
 _MOST_LEFT_OUT = 0.05  # of the people of a column; more are no few slips of the pen
 
 Lines = Sequence[tuple[int, list[str]]]  # the number of each line, and its cells
@@ -298,8 +299,7 @@ class Said(NamedTuple):
     left_out: Mapping[tuple[str, ...], int]  # {public values: people without an answer}
     # who answered but has no entry in a public column, among all people of the table
     without_entry: LeftOut
-    # the first and the last line that stand in a table of people again, and where
-    repeated: tuple[int, int, int] | None
+    repeated: str  # which lines of a table of people repeat others; "" of none
 
 
 def _filled_lines(path: str, columns: Sequence[str]) -> tuple[list[str], Lines]:
@@ -413,21 +413,33 @@ def read_said(
     if groups is not None:  # whom a tally has people of
         groups = Groups(groups.columns, groups.keys, np.arange(size))
     codes_in_words = codes_said(said, mechanism.report_words)
-    repeated = None if counted is not None else _repeated(lines)
+    repeated = "" if counted is not None else _repeated(lines)
     tally = Tally(mechanism.header, counts, groups)
     columns = tuple(names) if counted is None else ()
     return Said(question, columns, tally, codes_in_words, left_out, without_entry, repeated)
 
 
-def _repeated(lines: Sequence[tuple[int, Sequence[str]]]) -> tuple[int, int, int] | None:
-    """The first and the last line of a table that stand in it again, and where they do."""
+def _repeated(lines: Lines) -> str:
+    """Which lines of a table repeat others: a block of them, or people with an id; else ""."""
     seen: dict[tuple[str, ...], int] = {}
     same = [seen.setdefault(tuple(cells), i) for i, (_, cells) in enumerate(lines)]
-    block = repeated_block({"line": np.array(same)})
-    if block is None:
-        return None
-    first, again, length = block
-    return lines[first][0], lines[first + length - 1][0], lines[again][0]
+    numbers = [number for number, _ in lines]
+    if (block := repeated_block({"line": np.array(same)})) is not None:
+        first, again, length = block
+        return (
+            f"the lines from {numbers[again]:,} on repeat lines {numbers[first]:,} to "
+            f"{numbers[first + length - 1]:,}"
+        )
+    # Rows of two people may be equal, but not where a column has another entry in each other row.
+    least = max(_FEWEST_IDS, len(lines) // _MOST_COPIES)
+    has_id = any(len(set(column)) == len(seen) for column in zip(*seen, strict=False))
+    again_in = [i for i, of in enumerate(same) if of != i]
+    if not again_in or len(seen) < least or not has_id:
+        return ""
+    pairs = [f"line {numbers[i]:,} repeats line {numbers[same[i]]:,}" for i in again_in]
+    rest = len(pairs) - _MOST_NAMED
+    more = f"{rest:,} more lines repeat others" if rest > 1 else "1 more line repeats another"
+    return ", ".join(pairs[:_MOST_NAMED]) + f", and {more}" * (rest > 0)
 
 
 _Row = tuple[int, int, int, tuple[str, ...]]  # the line, the code, the people, the public values

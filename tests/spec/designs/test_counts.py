@@ -919,6 +919,17 @@ def test_people_who_stand_in_a_table_twice_are_warned_of(tmp_path: Path) -> None
     path = _table(tmp_path / "people.csv", [["id", "age", "said"], *people, *people])
     shown = " ".join(_run("--quiet", "estimate", path, "--design", "said=crosswise:1/4").split())
     assert "people.csv: the lines from 202 on repeat lines 2 to 201." in shown
+    some = _table(tmp_path / "some.csv", [["id", "age", "said"], *people, people[7], people[70]])
+    shown = " ".join(_run("--quiet", "estimate", some, "--design", "said=crosswise:1/4").split())
+    assert "some.csv: line 202 repeats line 9, line 203 repeats line 72. If these are" in shown
+    path = _table(tmp_path / "part.csv", [["id", "age", "said"], *people, *people[:40:-1]])
+    shown = " ".join(_run("--quiet", "estimate", path, "--design", "said=crosswise:1/4").split())
+    assert "line 204 repeats line 199, and 156 more lines repeat others." in shown
+    without = [["age", "said"], *(row[1:] for row in people)]  # people who are alike
+    shown = _run(
+        "estimate", _table(tmp_path / "age.csv", without), "--design", "said=crosswise:1/4"
+    )
+    assert "repeat" not in shown
     once = _table(tmp_path / "once.csv", [["id", "age", "said"], *people])
     assert "repeat lines" not in _run("estimate", once, "--design", "said=crosswise:1/4")
 
