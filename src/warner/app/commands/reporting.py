@@ -71,9 +71,11 @@ _FEW_PEOPLE, _MANY_GROUPS = 10, 20  # groups that nobody means to compare
 @click.option(
     "-o",
     "--output",
+    "outputs",
     required=True,
+    multiple=True,
     metavar="FILE",
-    help="The file to write, .html or .pdf. With -, the HTML is printed.",
+    help="The file to write, .html or .pdf. With -, the HTML is printed. May be repeated.",
 )
 @click.option(
     "--study",
@@ -132,7 +134,7 @@ _FEW_PEOPLE, _MANY_GROUPS = 10, 20  # groups that nobody means to compare
 @allow_implausible
 def report(
     tallies: tuple[str, ...],
-    output: str,
+    outputs: tuple[str, ...],
     study: str | None,
     on_paper: str | None,
     drop_missing: bool,
@@ -187,12 +189,13 @@ def report(
         raise ArgumentError("--design", rule, on_paper, remedy)
     if not tallies and not paper.counts:
         raise click.UsageError("Missing argument 'TALLY...'.")
-    suffix = ".html" if output == "-" else Path(output).suffix.lower()
-    if suffix not in (".html", ".pdf"):
-        raise ArgumentError("--output", "must end in .html or .pdf", output)
-    if suffix == ".pdf":
-        require_typst()
-    refuse_overwriting(output, *tallies, *([study] if study else []))
+    suffixes = {path: ".html" if path == "-" else Path(path).suffix.lower() for path in outputs}
+    for output, suffix in suffixes.items():
+        if suffix not in (".html", ".pdf"):
+            raise ArgumentError("--output", "must end in .html or .pdf", output)
+        if suffix == ".pdf":
+            require_typst()
+        refuse_overwriting(output, *tallies, *([study] if study else []))
     allowed = allow_equal, allow_simulated, allow_implausible
     together = paper.tallies(tallies, [*columns, *paper.not_groups] or None, *allowed, only)
     refuse_questions(columns, together)
@@ -262,11 +265,12 @@ def report(
         ),
         settings,
     )
-    if suffix == ".html":
-        write_text(to_html(content), output)
-    else:
-        write_whole(output, to_pdf(content))
-        say_written(output)
+    for output, suffix in suffixes.items():
+        if suffix == ".html":
+            write_text(to_html(content), output)
+        else:
+            write_whole(output, to_pdf(content))
+            say_written(output)
 
 
 def _refuse_tiny_groups(groups: Mapping[str, Sequence[Tally]]) -> None:

@@ -147,7 +147,9 @@ def test_a_short_report_is_one_page_with_the_numbers_of_the_long_one(tally: str)
         assert phrase in words, phrase
     for heading in ("In short", "Method", "How to cite"):
         assert f">{heading}<" not in short
-    run("report", tally, *options, "-o", "short.pdf")
+    Path("short.html").unlink()
+    shown = run("report", tally, *options, "-o", "short.html", "-o", "short.pdf").output
+    assert "Written: short.html" in shown and Path("short.html").read_text() == short
     assert len(re.findall(rb"/Type\s*/Page[^s]", Path("short.pdf").read_bytes())) == 1
 
 
