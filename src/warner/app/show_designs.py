@@ -277,9 +277,10 @@ def _about_design(planned: PlannedDesign) -> Iterator[str]:
     if planned.has_width:
         n, needed = ranking.n, planned.people_for_width
         size, with_people = design.domain.size, f"With {plural(n, 'person', 'people')}"
+        another = " For another share, add --share." if planned.share == 1 / size else ""
         yield (
             f"{with_people}, the 95 % interval of a share of {100 * planned.share:.3g} % is about "
-            f"{_plus_minus(planned.width(n))}. For another share, add --share."
+            f"{_plus_minus(planned.width(n))}.{another}"
             if size == 2
             else f"{with_people}, if all {size} answers are equally common "
             f"({100 * planned.share:.3g} % each), the 95 % interval of each share is at most about "

@@ -52,6 +52,7 @@ _ALL = ("n", "total", "all", "people", "asked", "count")  # columns of the peopl
 # Groups that are no groups: spreadsheets add up their columns.
 _TOTALS = {"total", "totals", "grand total", "overall", "sum", "gesamt", "insgesamt", "summe"}
 _COUNT = re.compile(r"[0-9.,]+ ?%?")  # a number, which may be no count
+_DECIMAL_COMMA = re.compile(r"[0-9]+,[0-9]+")
 _WHOLE = re.compile(r"[0-9]{1,18}([.]0*)?")
 _LEAST = 0.5  # of the cells of a column, from which on it is taken for what people said
 _BEGIN, _FIRST = 2**14, 20  # characters and lines of a file that show how it was saved
@@ -521,6 +522,11 @@ def _require_weights(where: str, rows: Sequence[_Row], column: int, has_comma: b
             got = f"other entries in {len(wrong):,} of {len(rows):,} rows, first in line {first:,}"
         rule = "must hold a number above 0 in every row: the weight of the person"
         remedy = "Leave out people without a weight, or with weight 0: they stand for nobody"
+        if any(_DECIMAL_COMMA.fullmatch(text) for _, text in wrong):
+            remedy = (
+                "Some of these weights have a decimal comma, as in 1,8. Write a decimal point, as "
+                "in 1.8, or separate the columns of the table by semicolons"
+            )
         raise FileError(where, rule, got, remedy)
 
 

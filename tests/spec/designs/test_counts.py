@@ -297,6 +297,7 @@ def test_a_plan_of_a_design_names_people_and_the_best_that_protects_as_much() ->
     unrelated = ("--design", "unrelated:2/3,1/4", "--people", "800", "--share", "0.2")
     said = run("plan", *unrelated, "--width", "0.08", "--sizes", "200").stdout
     assert "the 95 % interval of a share of 20 % is about ±4.3 points" in said
+    assert "another share" not in said and "For another share, add --share." in first
     assert "In a group of 200 people, the interval is about ±8.6 points." in said
     assert "For ±4 points about 917 people are needed" in said
     # Several in one table, the fewest people first; at 50 % the order is another one.
@@ -899,6 +900,10 @@ def test_groups_that_may_be_slips_of_the_pen_are_named(tmp_path: Path) -> None:
     semicolons = tmp_path / "semicolons.csv"
     semicolons.write_text(re.sub(r";(\d+)\n", r";\1,5\n", with_commas))
     assert "weighted by w" in _run("estimate", str(semicolons), *design, "--weights", "w")
+    as_texts = [[*row, f'"{i},8"' if i else "w"] for i, row in enumerate(rows)]
+    refused = _run("estimate", _table(tmp_path / "t.csv", as_texts), *design, "--weights", "w",
+                   fails=True)  # fmt: skip
+    assert "have a decimal comma, as in 1,8. Write a decimal point" in " ".join(refused.split())
     refused = _run("estimate", path, *design, "--by", "said", fails=True)
     assert "'said' holds what people said" in refused
     # Weights are no groups, though each person has another one.
