@@ -146,6 +146,14 @@ def paper_options(of_groups: bool = False) -> Callable[..., Any]:
     )
 
 
+# What columns are called that say how people were drawn, by the option that names them.
+_NAMES_OF_ROLES = {
+    "weights": {"weight", "weights", "wt", "wgt", "w", "pweight"},
+    "cluster": {"cluster", "cluster_id", "psu", "village", "school"},
+    "strata": {"strata", "stratum"},
+}
+
+
 @dataclass
 class Origin:
     """What was seen of the files while they were read, which a page of their results says."""
@@ -338,7 +346,9 @@ class OnPaper:
             )
         self.origin.has_rows |= bool(said.columns)
         questions = {said.question, *(() if self.study is None else self.study.mechanisms)}
-        self.origin.beside |= dict.fromkeys(n for n in said.columns if n not in questions)
+        beside = [name for name in said.columns if name not in questions]
+        self._say_unused([n for n in beside if n not in (*(columns or ()), *self.origin.beside)])
+        self.origin.beside |= dict.fromkeys(beside)
         of_page = self.origin.left_out.setdefault(said.question or name or design.text, [])
         if self.drop_missing:
             without_answer = f"{self._left_out(said, columns or ())}."
@@ -354,6 +364,23 @@ class OnPaper:
             for sentence in doubtful_groups(tally.by(*groups)):
                 say(f"{where}: {sentence}")
         return said.question or name, tally
+
+    def _say_unused(self, columns: Sequence[str]) -> None:
+        """Name columns that seem to say how people were drawn, and that no option names."""
+        drawn = {} if self.drawn is None else self.drawn.roles
+        unused = {
+            role: name
+            for role, names in _NAMES_OF_ROLES.items()
+            for name in columns[::-1]
+            if role not in drawn and name.strip().lower() in names
+        }
+        if unused:
+            are, with_them = ("s {} are", "them") if len(unused) > 1 else (" {} is", "it")
+            options = " ".join(f"--{role} {name}" for role, name in unused.items())
+            say(
+                f"The column{are.format(' and '.join(unused.values()))} not used; if people were "
+                f"drawn with {with_them}, add {options}."
+            )
 
     def _say_test(
         self,

@@ -233,6 +233,14 @@ def test_the_command_of_a_survey_on_paper_stands_in_the_pages_and_takes_decimals
     Path("survey.csv").write_text("\n".join(lines))
     shown = run(*said.replace(".xlsx", ".csv").split()).stdout
     assert "weighted by weight, in clusters by village, in strata by region: 20 clusters" in shown
+    alone = ("estimate", "survey.csv", "--design", "undeclared=crosswise:1/6")
+    note = (
+        "The columns weight and village are not used; if people were drawn with them, add "
+        "--weights weight --cluster village."
+    )
+    assert run(*alone).output.count(note) == 1 and note not in run("-q", *alone).output
+    assert "The column village is not used" in run(*alone, "--weights", "weight").output
+    assert "not used" not in run(*said.replace(".xlsx", ".csv").split()).output
 
 
 def test_a_regression_takes_the_design_of_the_study(here: Path) -> None:
