@@ -39,6 +39,7 @@ from warner._core.progress import steps
 from warner._core.text import meant
 from warner.channels.support import SupportChannel
 from warner.design.benchmark_result import FORMAT, Benchmark, Cell
+from warner.design.benchmark_shown import MARK
 from warner.design.comparison import LOSSES, truths_of
 from warner.design.own_code import code_of, digest, version_here
 from warner.design.planning import Maker, candidates
@@ -62,6 +63,7 @@ from warner.theory import expected_loss
 
 _SQUARED = ("l2", "mse")  # the losses of the inversion with an exact expectation
 _ROUNDING = 1 + 1e-9  # of a budget that a function computes in another way
+_SPENT = 0.99  # the part of a budget below which a mechanism is compared at a smaller epsilon
 _HIGH_PRIVACY = 1.0  # the largest epsilon at which Hadamard response is a fair baseline
 _COLLISIONS = 0.01  # the part of an error from which fewer collisions are said
 # Methods that can use whole reports; others start from the unbiased estimates of single shares.
@@ -441,6 +443,7 @@ class _Work:
             self.left_out,
             {cell: str(made.guarantee) for cell, made in self.mechanisms.items()},
             frozenset(self._weaker),
+            frozenset(self._smaller),
             tuple(self._notes()),
             self._exact(),
             tuple(self._provenance()),
@@ -451,6 +454,16 @@ class _Work:
     def _weaker(self) -> list[Cell]:
         """The settings whose mechanism promises less than its row says."""
         return [c for c, made in self.mechanisms.items() if _promises_less(made, c.epsilon)]
+
+    @functools.cached_property
+    def _smaller(self) -> dict[Cell, float]:
+        """The settings whose mechanism spends less than its row says, and what it spends."""
+        spent = {
+            cell: made.guarantee.between_any_values().epsilon
+            for cell, made in self.mechanisms.items()
+            if cell not in self._weaker
+        }
+        return {cell: nats for cell, nats in spent.items() if nats < _SPENT * cell.epsilon}
 
     def _notes(self) -> Iterator[str]:
         """A sentence on each mechanism that is not comparable, or no fair baseline."""
@@ -464,6 +477,14 @@ class _Work:
             if isinstance(mechanism, HadamardResponse) and cell.epsilon > _HIGH_PRIVACY:
                 yield f"{cell.mechanism}: {FURTHER['HR']}"
                 break
+        spent: dict[str, dict[str, None]] = {}
+        for cell, nats in self._smaller.items():
+            spent.setdefault(cell.mechanism, {})[f"{nats:.4g} in place of {cell.epsilon:g}"] = None
+        for name, budgets in spent.items():
+            yield (
+                f"{MARK} {name} spends epsilon {', '.join(budgets)}, so it is compared at a "
+                "smaller epsilon."
+            )
         classes = {cell.mechanism: type(each) for cell, each in self.mechanisms.items()}
         for name, cls in classes.items():
             if not is_of_package(cls):

@@ -14,7 +14,7 @@ from warner._core.checks import choice, integer, real
 from warner._core.errors import ArgumentError
 from warner._core.references import bibtex_of
 from warner._core.table import Column, Table, Tabular, latex_text
-from warner.design.benchmark_shown import AXES, LINES, chart, exponent, latex_table, points_of
+from warner.design.benchmark_shown import AXES, LINES, MARK, chart, exponent, latex_table, points_of
 from warner.design.comparison import LOSSES
 from warner.design.ranking import to_nine_digits
 from warner.results.drawing import save
@@ -47,6 +47,8 @@ class Benchmark(Tabular):
         guarantees: {setting: what its mechanism promises}.
         weaker: the settings whose mechanism promises less than LDP at the budget of the row, such
             as privacy per unit of distance, or of sensitive values alone.
+        smaller: the settings whose mechanism spends less than the budget of the row, by more than
+            1 %.
         notes: sentences on mechanisms that are not comparable, or no fair baseline.
         exact: {(setting, method, loss): the expected loss in closed form}, of the inversion.
         provenance: sentences on what is needed to repeat it: the version, the seed, own code.
@@ -61,6 +63,7 @@ class Benchmark(Tabular):
     left_out: Mapping[tuple[Cell, str | None], str]
     guarantees: Mapping[Cell, str]
     weaker: frozenset[Cell]
+    smaller: frozenset[Cell]
     notes: tuple[str, ...]
     exact: Mapping[tuple[Cell, str, str], float]
     provenance: tuple[str, ...]
@@ -109,7 +112,7 @@ class Benchmark(Tabular):
         """
         least: dict[tuple[Any, ...], dict[str, Any]] = {}
         for row in self.rows():
-            if self._is_weaker(row):
+            if self._mark(row) == "*":
                 continue
             setting = (row["truth"], row["epsilon"], row["n"], row["loss"])
             best = least.setdefault(setting, row)
@@ -134,14 +137,15 @@ class Benchmark(Tabular):
     def __str__(self) -> str:
         return self.table().text()  # all rows, as a paper needs them
 
-    def _is_weaker(self, row: Mapping[str, Any]) -> bool:
-        """Whether the mechanism of a row promises less than its budget says."""
-        return Cell(row["truth"], row["mechanism"], row["epsilon"], row["n"]) in self.weaker
+    def _mark(self, row: Mapping[str, Any]) -> str:
+        """The mark of a mechanism that promises less than its row says, or spends less; or ""."""
+        cell = Cell(row["truth"], row["mechanism"], row["epsilon"], row["n"])
+        return "*" if cell in self.weaker else MARK if cell in self.smaller else ""
 
     def _marked_rows(self) -> list[dict[str, Any]]:
-        """The rows, with a mark behind mechanisms that promise less than their rows say."""
+        """The rows, with their marks behind the mechanisms."""
         return [
-            {**row, "mechanism": row["mechanism"] + " *" * self._is_weaker(row)}
+            {**row, "mechanism": f"{row['mechanism']} {self._mark(row)}".rstrip()}
             for row in self.rows()
         ]
 
@@ -178,7 +182,8 @@ class Benchmark(Tabular):
         least mean of each column, and those that are not larger beyond chance: by more than two
         standard errors of the difference over the same runs. Below the inversion stands its
         expected loss in closed form, where it has one. A dash stands where a method is left
-        out, and a dagger where a mechanism promises less than the budget of the column.
+        out, a dagger where a mechanism promises less than the budget of the column, and a double
+        dagger where it spends less than this budget.
 
         Args:
             loss: one of the losses; None for all.
@@ -212,20 +217,20 @@ class Benchmark(Tabular):
         people = {cell.n for cell in self.cells}
         with_n = f", $n = {min(people)}$" if len(people) == 1 else ""
         about = with_n + ", with the standard error of each in brackets" * errors
-        notes = "".join(
-            " " + latex_text(each).replace("* ", r"$^\dagger$ ", 1)
-            for each in self.notes
-            if each.startswith("* ")
-        )
-        weaker = {cell.mechanism for cell in self.weaker}
-        others = [each for each in self.notes if not each.startswith("* ")]
+        daggers = {"*": r"$^\dagger$", MARK: r"$^\ddagger$"}
+        marked = {each: daggers[each[0]] for each in self.notes if each[0] in daggers}
+        notes = "".join(f" {dagger}{latex_text(each[1:])}" for each, dagger in marked.items())
+        marks = {cell.mechanism: daggers[MARK] for cell in self.smaller}
+        for cell in self.weaker:
+            marks[cell.mechanism] = daggers["*"]
+        others = [each for each in self.notes if each not in marked]
         said = (*others, *self._reasons(), *self.provenance)
         comments = "".join(f"% {' '.join(each.split())}\n" for each in said)
         return "\n\n".join(
             rf"% \caption{{{words[name]}: mean of {self.runs} runs{of[truth]}{about}. "
             "Bold: the least of each column, and those not larger by more than two standard errors "
             f"of the difference.{notes}}}\n{comments}"
-            + latex_table(rows, digits, errors, self._least(name, truth), weaker, power)
+            + latex_table(rows, digits, errors, self._least(name, truth), marks, power)
             for name in losses
             for (measured, truth), rows in tables.items()
             if measured == name
@@ -300,7 +305,11 @@ class Benchmark(Tabular):
             rule = "has nothing to show, because no mechanism could be run"
             reason = next(iter(self.left_out.values()), "").removesuffix(".")
             raise ArgumentError("plot", rule, None, reason)
-        note = "Mechanisms with a * protect less than epsilon-LDP" if self.weaker else ""
+        marks = [
+            *(["Mechanisms with a * protect less than epsilon-LDP"] if self.weaker else []),
+            *([f"Mechanisms with a {MARK} spend less than epsilon"] if self.smaller else []),
+        ]
+        note = ". ".join(marks)
         picture = chart(rows, LOSSES[chosen].words, x, lines, note, points_of(width), bool(title))
         if path is not None:
             save(picture, path, [self.table()])

@@ -20,6 +20,7 @@ _ZERO = 1e-14  # a mean loss up to which it is the rounding error of shares that
 # -----------------------------------------------------------------------------------------------
 # The mean losses of a benchmark as tables in LaTeX.
 
+MARK = "\N{DOUBLE DAGGER}"  # of a mechanism that spends less than the budget of its row
 _LEAST, _LARGEST = 1e-4, 1e6  # what is written without a power of ten
 
 
@@ -28,13 +29,13 @@ def latex_table(
     digits: int,
     errors: bool,
     bold: Collection[tuple[str, str, float, int]],
-    weaker: Collection[str],
+    marks: Mapping[str, str],
     power: int | None,
 ) -> str:
     """The rows of one truth as a table for the package booktabs.
 
-    ``bold`` has the mechanism, method, epsilon and n of cells, and ``weaker`` the mechanisms with a
-    dagger. ``power`` is the power of ten of all numbers; None for one of each column.
+    ``bold`` has the mechanism, method, epsilon and n of cells, and ``marks`` what stands behind the
+    names of mechanisms. ``power`` is the power of ten of all numbers; None for one of each column.
     """
     columns = list(dict.fromkeys((row["epsilon"], row["n"]) for row in rows))
     powers = {column: _power_of(rows, *column) if power is None else power for column in columns}
@@ -67,8 +68,7 @@ def latex_table(
         if mechanism != last:
             lines.append(r"\midrule")
         cells = [cells_of.get((mechanism, method, *column), "--") for column in columns]
-        dagger = r"$^\dagger$" * (mechanism in weaker)
-        name = "" if mechanism == last else latex_text(mechanism) + dagger
+        name = "" if mechanism == last else latex_text(mechanism) + marks.get(mechanism, "")
         lines.append(rf"{name} & {latex_text(method)} & {' & '.join(cells)} \\")
         exact = [exact_of.get((mechanism, method, *column)) for column in columns]
         if any(exact):

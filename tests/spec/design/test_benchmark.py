@@ -463,6 +463,25 @@ def test_the_expected_error_stands_beside_that_of_the_inversion() -> None:
     assert abs(inversion["mean"] - inversion["exact"]) < 4 * inversion["standard_error"]
 
 
+def test_a_mechanism_that_spends_less_than_its_row_says_is_marked() -> None:
+    """Rejects a mechanism of epsilon 0.5 in a row of epsilon 1 unsaid, and a mark for 0.995."""
+
+    def made(spent: float, domain: Any, epsilon: float) -> MatrixMechanism:
+        matrix = np.where(np.eye(domain.size) > 0, np.exp(spent * epsilon), 1.0)
+        return MatrixMechanism(domain, matrix / matrix.sum(axis=0), epsilon)
+
+    makers = {"mine": partial(made, 0.5), "nearly": partial(made, 0.995), "GRR": "GRR"}
+    found = benchmark(FOUR, NUMBERS, makers, ["inversion"], [1.0, 2.0], 100, 2)  # type: ignore[arg-type]
+    assert {cell.mechanism for cell in found.smaller} == {"mine"} and not found.weaker
+    said = "mine spends epsilon 0.5 in place of 1, 1 in place of 2, so it is compared at a smaller "
+    assert found.notes == (f"\N{DOUBLE DAGGER} {said}epsilon.",)
+    shown, table = str(found), found.to_latex()
+    assert "mine \N{DOUBLE DAGGER}" in shown and said.strip() in " ".join(shown.split())
+    assert r"mine$^\ddagger$ &" in table and rf"$^\ddagger$ {said}" in table
+    assert r"nearly &" in table and r"GRR &" in table
+    assert "spend less" in json.dumps(found.plot().to_dict())
+
+
 def test_it_is_said_that_the_sampler_of_an_own_class_is_not_run() -> None:
     """Rejects silence on a sampler that no benchmark runs, and a note on classes of the package."""
 
@@ -687,7 +706,7 @@ def test_what_is_left_out_is_a_dash() -> None:
         [0.5, 0.5], Integers(0, 1), [RandomizedResponse, only_much], ["mle"], [0.5, 1.0], 100, 2
     )
     line = found.to_latex().splitlines()[-3]
-    assert line.startswith(r"only\_much & mle & -- & ")
+    assert line.startswith(r"only\_much$^\ddagger$ & mle & -- & ")  # it spends 0.847
 
 
 def test_every_source_is_named_once() -> None:
