@@ -14,8 +14,10 @@ import numpy as np
 import pytest
 
 import warner
+from warner import Integers, SubsetSelection
 from warner._core.names import home_of
 from warner.results.recommend import METHODS
+from warner.theory import expected_loss
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -295,3 +297,26 @@ def test_every_estimator_and_every_name_on_the_command_line_is_in_the_glossary()
         for name in package.__all__:
             if inspect.isclass(getattr(package, name)) and name not in ("Estimator", "Status"):
                 assert f"`{name}(" in glossary, f"{name} is not in the glossary"
+
+
+def test_the_default_size_of_subsets_errs_little_more_than_the_best_one() -> None:
+    """Rejects "has the least variance": at 12 values and epsilon 1.95 subsets of 2 err less."""
+
+    def errors(size: int, epsilon: float) -> dict[int | None, float]:
+        domain, even = Integers(1, size), np.full(size, 1 / size)
+        default = SubsetSelection(domain, epsilon).subset
+        sizes = {None: default} | {
+            d: d for d in range(max(1, default - 2), min(size - 1, default + 2))
+        }
+        return {
+            name: expected_loss(SubsetSelection(domain, epsilon, size=d), even, 1000)
+            for name, d in sizes.items()
+        }
+
+    twelve = errors(12, 1.95)
+    assert twelve[2] < 0.98 * twelve[1] == 0.98 * twelve[None]
+    for size in (4, 5, 12, 30, 100):
+        for epsilon in (0.1, 0.5, 1.0, 1.95, 3.0, 4.95):
+            found = errors(size, epsilon)
+            assert found[None] <= 1.0212 * min(found.values())
+    assert "`size=` chooses another" in (DOCS / "methods.md").read_text()

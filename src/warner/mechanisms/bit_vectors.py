@@ -235,7 +235,8 @@ class SubsetSelection(BitMechanism):
     Args:
         domain: K values.
         epsilon: budget in nats.
-        size: d in 1..K-1; None for the optimal round(K / (e + 1)), at least 1.
+        size: d in 1..K-1; None for the published round(K / (e + 1)), at least 1. Its variance is
+            the least or a little above: 2.1 % at most for 4 to 100 values and epsilon below 5.
 
     A report is the subset as K bits, which do not show the order in which members were drawn.
 
