@@ -892,7 +892,8 @@ def frame(columns: Mapping[str, Any], backend: str = "pyarrow") -> Any:
         return nw.from_dict(dict(columns), backend=cast(Any, backend)).to_native()
     except (ValueError, TypeError, ModuleNotFoundError):
         rule = "must name a library of data frames that is installed here, such as 'pyarrow'"
-        error = ArgumentError("backend", rule, repr(backend))
+        remedy = f"Run: pip install {backend}" if backend in ("pandas", "polars") else None
+        error = ArgumentError("backend", rule, repr(backend), remedy)
     raise error
 
 

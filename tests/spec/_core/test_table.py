@@ -272,6 +272,13 @@ def test_what_is_unreadable_is_every_control_separator_surrogate_direction_mark_
             assert unreadable(char) is None, hex(point)
 
 
+def test_a_library_of_data_frames_that_is_missing_is_named_with_its_command(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "polars", None)
+    refused(errors.ArgumentError, "Run: pip install polars", TABLE.to_frame, "polars")
+
+
 @pytest.mark.parametrize("backend", ["pyarrow", "polars", "pandas"])
 def test_a_missing_number_is_nan_in_frames(backend: str) -> None:
     rows = [{"value": "a", "low": None, "high": 2}, {"value": "b", "low": None, "high": None}]
