@@ -159,12 +159,16 @@ class Audit(Tabular):
 
     def __str__(self) -> str:
         verdict = "holds" if self.holds else f"BROKEN: {self.violation}"
+        bound = self.sampled_lower_bound
+        # Reports that are not drawn by the law leave its epsilon a statement of the mechanism.
+        is_stated = not self.holds and bound is not None and bound > self.epsilon
+        promised = "Guarantee" if self.holds else "Stated guarantee, which is not kept"
         said = [
-            f"{self.mechanism}: {verdict}. Guarantee: {self.guarantee}.",
-            f"Epsilon: requested {self.requested:.10g}, exact {self.epsilon:.10g}.",
+            f"{self.mechanism}: {verdict}. {promised}: {self.guarantee}.",
+            f"Epsilon: requested {self.requested:.10g}, "
+            f"{'stated' if is_stated else 'exact'} {self.epsilon:.10g}.",
             f"How it was checked: {self.method}.",
         ]
-        bound = self.sampled_lower_bound
         if bound is not None:
             said.append(f"The samples show that epsilon is at least {bound:.4f}.")
             if bound < _SHARP * self.epsilon:

@@ -114,7 +114,12 @@ def test_samplers_that_leak_are_caught_by_samples() -> None:
             report = super()._sample(index, source)["report"]
             return {"report": np.where(np.arange(len(index)) % 2 == 0, index, report)}
 
-    assert not warner.audit(Naive(DOMAIN, 1.0, [0, 1, 2]), samples=20_000).holds
+    caught = warner.audit(Naive(DOMAIN, 1.0, [0, 1, 2]), samples=20_000)
+    assert not caught.holds
+    # A law that reports are not drawn by is no exact epsilon, and its guarantee is not kept.
+    said = str(caught)
+    assert "Stated guarantee, which is not kept: " in said
+    assert "Epsilon: requested 1, stated " in said and ", exact" not in said
     assert warner.audit(UtilityOptimizedRR(DOMAIN, 1.0, [0, 1, 2]), samples=20_000).holds
     assert warner.audit(UtilityOptimizedRappor(DOMAIN, 1.0, [0, 1, 2]), samples=20_000).holds
 
