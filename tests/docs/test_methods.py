@@ -320,3 +320,10 @@ def test_the_default_size_of_subsets_errs_little_more_than_the_best_one() -> Non
             found = errors(size, epsilon)
             assert found[None] <= 1.0212 * min(found.values())
     assert "`size=` chooses another" in (DOCS / "methods.md").read_text()
+
+
+def test_the_page_on_estimators_says_where_they_are_imported_from() -> None:
+    text = (DOCS / "estimators.md").read_text()
+    for line in re.findall(r"`(from warner\.estimators\S* import \w+)`", text):
+        exec(line, {})
+    assert "from warner.estimators.literature import SmoothedEM" in text
