@@ -315,10 +315,11 @@ def test_the_default_size_of_subsets_errs_little_more_than_the_best_one() -> Non
 
     twelve = errors(12, 1.95)
     assert twelve[2] < 0.98 * twelve[1] == 0.98 * twelve[None]
-    for size in (4, 5, 12, 30, 100):
-        for epsilon in (0.1, 0.5, 1.0, 1.95, 3.0, 4.95):
+    for size in (4, 7, 12, 30, 100):
+        for epsilon in (0.1, 0.5, 1.0, 1.3, 1.95, 3.0, 4.95):
             found = errors(size, epsilon)
-            assert found[None] <= 1.0212 * min(found.values())
+            assert found[None] <= 1.03 * min(found.values())
+    assert errors(7, 1.3)[None] > 1.023 * errors(7, 1.3)[2]  # more than at 12 values
     assert "`size=` chooses another" in (DOCS / "methods.md").read_text()
 
 
