@@ -45,7 +45,7 @@ from warner.reports.counting import require_room
 from warner.reports.public_columns import Groups
 from warner.reports.rules import BEYOND, GAP, BitRule
 from warner.reports.source import Batch, By, Histograms, count
-from warner.reports.tally import Tally
+from warner.reports.tally import ROUND, Tally
 
 _DELIMITERS = ",;\t|"
 _WHOLE = re.compile(r"[+-]?[0-9]+([.][0-9]*)?([eE][+-]?[0-9]{1,2})?")
@@ -102,8 +102,8 @@ class CountsTable:
             seen.add(same)
             self._rows.setdefault((row.attribute, row.part), []).append(row)
 
-    def simulated(self, study: str) -> bool:
-        """Whether the statement was made for simulated reports of a study.
+    def stated(self, study: str) -> tuple[bool, int | None]:
+        """Whether the statement is for simulated reports of a study, and of which round they are.
 
         Args:
             study: the digest of the study.
@@ -118,14 +118,16 @@ class CountsTable:
                 f"{_WHOLE_RESULT}. If that does not help, print the statement again: warner sql"
             )
             raise FileError(self.path, rule, None, remedy)
-        expected = {mark_of(study, simulated): simulated for simulated in (False, True)}
         for mark, row in marks.items():
-            if mark not in expected or len(marks) > 1:
+            _, sign, number = mark.partition(f" {ROUND} ")
+            of_round = int(number) if sign and number.isdecimal() else None
+            simulated = mark.startswith(SIMULATED)
+            if mark != mark_of(study, simulated, of_round) or len(marks) > 1:
                 rule = (
                     "belongs to another study, or to another version of this study, or was altered"
                 )
                 raise self._wrong(row, rule, _OF_THE_STUDY)
-        return expected[next(iter(marks))]
+        return simulated, of_round
 
     def _wrong(self, row: _Row, rule: str, remedy: str | None = None) -> FileError:
         return FileError(f"{self.path}: line {row.line}", rule, None, remedy)
@@ -142,7 +144,8 @@ class CountsTable:
 
         Returns:
             {attribute: Tally}, of groups where the statement had public columns. They are marked as
-            simulated where the statement says so.
+            simulated where the statement says so, and as of one round. Permanent reports are marked
+            as those of unknown rounds where the statement takes all rows together.
 
         Raises:
             ArgumentError: a public column that is not declared.
@@ -151,7 +154,7 @@ class CountsTable:
                 of rows.
             ReportError: rows without a report, with an impossible value, or that break a rule.
         """
-        simulated = self.simulated(study)
+        simulated, of_round = self.stated(study)
         # A warehouse may write names in capitals.
         spelt = {name.casefold(): name for name in public}
         if unknown := [name for name in self.by if name.casefold() not in spelt]:
@@ -184,7 +187,10 @@ class CountsTable:
             names = list(mechanism.schema.file_columns())
             source = _Counts(self, attribute, names, groups, group_of, sizes)
             tallies |= count({attribute: mechanism}, source)
-        return {name: tally.marked(simulated) for name, tally in tallies.items()}
+        tallies = {name: tally.marked(simulated) for name, tally in tallies.items()}
+        if of_round is not None:
+            return {name: tally.of_round(of_round) for name, tally in tallies.items()}
+        return {name: tally.of_any_rounds() for name, tally in tallies.items()}
 
     def _part(self, attribute: str, name: str) -> list[_Row]:
         """The rows of a part."""

@@ -37,6 +37,7 @@ from warner._core.text import canonical
 from warner.io.frames import Mechanisms, attribute_columns
 from warner.mechanisms import Mechanism
 from warner.reports.rules import BEYOND, GAP, BitRule, WholeNumbers
+from warner.reports.tally import ROUND
 
 COLUMNS = ("attribute", "part", "value", "reports")
 EVERYTHING, ROWS = "*", "rows"  # attribute and part of the numbers of all rows
@@ -153,16 +154,18 @@ class DbtMacro:
         return f"{{% macro {self.name}(relation) %}}\n{text}\n{{% endmacro %}}"
 
 
-def mark_of(study: str, simulated: bool = False) -> str:
-    """The part of the first row of a result, which says which study was counted.
+def mark_of(study: str, simulated: bool = False, number: int | None = None) -> str:
+    """The part of the first row of a result: which study was counted, and which round of it.
 
     >>> mark_of("5f1d")[:12], mark_of("5f1d", simulated=True)[:22]
     ('study 59be61', 'simulated study 639643')
     """
     # The digits of simulated and real reports differ, so a simulation does not become real where
     # one word is deleted.
-    text = canonical(["warner-counts", study, *(["simulated"] if simulated else [])])
-    return (SIMULATED if simulated else STUDY) + hashlib.sha256(text.encode()).hexdigest()
+    of_round = "" if number is None else f" {ROUND} {number}"
+    marks = [*(["simulated"] if simulated else []), *([of_round] if of_round else [])]
+    digest = hashlib.sha256(canonical(["warner-counts", study, *marks]).encode()).hexdigest()
+    return (SIMULATED if simulated else STUDY) + digest + of_round
 
 
 def count_statement(
@@ -174,6 +177,7 @@ def count_statement(
     *,
     study: str,
     simulated: bool = False,
+    number: int | None = None,
 ) -> str:
     """The statement that counts the reports in a table.
 
@@ -188,6 +192,8 @@ def count_statement(
         by: the names of public columns of the table, for the counts of each group.
         study: the digest of the study, which the result states.
         simulated: whether the reports are simulated, which the result states too.
+        number: of the round whose rows are counted, by the column ``round`` of the table, which
+            the result states too; None for all rows.
 
     Returns:
         One statement, or the macro that makes it. :func:`warner.io.read_counts` reads its result.
@@ -224,13 +230,15 @@ def count_statement(
     macro = table if isinstance(table, DbtMacro) else None
     try:
         target = "\0" if isinstance(table, DbtMacro) else _table(table, dialect)
-        writer = _Writer(dialect, by, mark_of(study, simulated))
+        writer = _Writer(dialect, by, mark_of(study, simulated, number))
     except ImportError:
         problem = not_installed("sqlglot", "warner sql")
     else:
         if target is None:
             rule, remedy = "must be the name of a table", "For example survey.reports"
             raise ArgumentError("table", rule, show(table), remedy)
+        if number is not None:
+            target = writer.rows_of_round(target, number)
         text = writer.statement(mechanisms, target, stated_columns(mechanisms, columns))
         return macro.of(text) if macro else text
     raise problem
@@ -328,6 +336,10 @@ class _Writer:
             )
             for name in by
         }
+
+    def rows_of_round(self, table: str, number: int) -> str:
+        """The rows of a table that are of one round."""
+        return f"(SELECT * FROM {table} WHERE {self._column(ROUND)} = {number}) AS warner_round"
 
     def statement(
         self, mechanisms: Mechanisms, table: str, columns: Mapping[str, Mapping[str, str]]

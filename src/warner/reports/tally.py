@@ -545,8 +545,8 @@ class Tally(Hinting):
             return self
         if not self._keys:
             raise EmptyError("tally of groups", "has no groups")
-        counted = _added([(self._counted(), np.zeros(len(self), dtype=np.int64))], 1)
-        return self._like(counted, None)
+        to = np.zeros(len(self), dtype=np.int64)
+        return self._summed(to, 1, None)
 
     def by(self, *names: str) -> Tally:
         """Coarser groups: by some of the public columns, in the order given.
@@ -564,8 +564,17 @@ class Tally(Hinting):
         position = {key: i for i, key in enumerate(dict.fromkeys(coarse))}
         to = np.array([position[key] for key in coarse], dtype=np.int64)
         columns = {name: self.columns[name] for name in names}
-        counted = _added([(self._counted(), to)], len(position))
-        return self._like(counted, Groups(columns, list(position), to))
+        return self._summed(to, len(position), Groups(columns, list(position), to))
+
+    def _summed(self, to: np.ndarray, size: int, groups: Groups | None) -> Tally:
+        """The sums of the groups, each added to the one of ``size`` groups that ``to`` numbers."""
+        made = self._like(_added([(self._counted(), to)], size), groups)
+        if not self.is_permanent or ROUND not in self.columns:
+            return made
+        # Two rounds of a column are two tallies of the same people, as where tallies are added.
+        axis = self.names.index(ROUND)
+        rounds = {(i, key[axis]) for i, key in zip(to.tolist(), self._keys, strict=True)}
+        return made._but(may_mix_rounds=True) if len(rounds) > len(set(to.tolist())) else made
 
     def among(self, name: str, values: Domain, value: str) -> Tally:
         """The same groups by one more public column, before the others: all people have one value.
@@ -736,6 +745,11 @@ class Tally(Hinting):
         if number is None:
             return self._but(round=None)
         return self._but(round=integer("round", number, 1), may_mix_rounds=False)
+
+    def of_any_rounds(self) -> Tally:
+        """The same counts, of rows whose rounds nobody checked: permanent reports may be mixed."""
+        is_known = self.round is not None or ROUND in self.columns
+        return self._but(may_mix_rounds=self.is_permanent and not is_known)
 
     def of_survey(self, design: SurveyDesign | None) -> Tally:
         """The same counts, of people who were drawn as a study says; None where it says nothing."""
@@ -1220,6 +1234,9 @@ def require_one_round(rounds: Iterable[int | None]) -> None:
         raise MismatchError("tallies", rule, None, remedy)
 
 
+ROUND = "round"
+"""The column of a table that says in which round of the same people each row was reported."""
+
 OF_TWO_ROUNDS = (
     "If they are of two rounds, the same people are counted twice, and intervals are too short."
 )
@@ -1235,9 +1252,9 @@ def warn_of_unknown_rounds(tallies: Sequence[Tally], by: Sequence[str] = ()) -> 
     """
     if _may_mix_rounds(tallies, by):
         text = (
-            "Permanent reports were added as if all came from different people, but some do not "
-            f"say their round. {OF_TWO_ROUNDS} If they are of one round, say which: "
-            "tally.of_round(1) in Python, or warner tally with --round 1."
+            "Permanent reports were added as if all came from different people, but they are of "
+            f"several rounds, or some do not say their round. {OF_TWO_ROUNDS} If they are of one "
+            "round, say which: tally.of_round(1) in Python, or warner tally with --round 1."
         )
         warn(text, FrameWarning)
 

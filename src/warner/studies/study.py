@@ -31,7 +31,7 @@ from warner.privacy.guarantees import LDP, Guarantee, add_up, compose, side_by_s
 from warner.reports.block_schema import block_name
 from warner.reports.public_columns import PublicColumn, warn_of_groups
 from warner.reports.reports import Reports
-from warner.reports.tally import Tally, of_one_round, total_of_round
+from warner.reports.tally import ROUND, Tally, of_one_round, total_of_round
 from warner.studies.mechanisms import (
     built,
     domain_problems,
@@ -66,7 +66,6 @@ from warner.studies.texts import Collect, Texts, collect_problems, languages_of,
 
 QUESTIONS = "questions"  # the name of all attributes where [ask] draws what each person is asked
 GROUP_COLUMN = "group"
-ROUND = "round"  # the column of a table that says in which round each row was reported
 _SHOWN = 4  # names of attributes in a repr
 
 

@@ -16,6 +16,7 @@ from warner import Categorical, Integers, LocalHashing, RandomizedResponse, Subs
 from warner.errors import ArgumentError, EmptyError, ReportError
 from warner.io import count_statement, read_counts
 from warner.io.sql_statements import DIALECTS, DbtMacro, mark_of
+from warner.mechanisms import Permanent
 
 EVIL = "it's \"a\" `b` \\' {{ c }}{% x -- /* 日本; DROP TABLE t"
 MECHANISMS = {
@@ -122,6 +123,22 @@ def test_no_rows_and_columns_that_are_not_there(engine: str, tmp_path: Path) -> 
         text = count_statement(coin, "reports", engine, columns, by, study="s")
         with pytest.raises(Exception, match=r"aeg|wrad"):
             run_statement(engine, text, {"age 0_report": [1]}, "never.csv")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_statement_of_a_round_counts_the_rows_of_that_round(engine: str, tmp_path: Path) -> None:
+    """Rejects two weeks of the same devices that are counted as one."""
+    weekly = Permanent(RandomizedResponse(Categorical(["no", "yes"]), 1.0), 2.0)
+    text = count_statement({"on": weekly}, "reports", engine, study="s", number=2)
+    table = {"round": [1, 2, 1, 2, 2, None], "on_report": [0, 1, 0, 1, 0, 0]}
+    path = run_statement(engine, text, table, str(tmp_path / "c.csv"))
+    tally = read_counts(path).tallies({"on": weekly}, {}, "s")["on"]
+    assert tally.counts.tolist() == [1, 2]
+    assert tally.round == 2 and not tally.may_mix_rounds
+    everything = count_statement({"on": weekly}, "reports", engine, study="s")
+    path = run_statement(engine, everything, table, str(tmp_path / "d.csv"))
+    tally = read_counts(path).tallies({"on": weekly}, {}, "s")["on"]
+    assert tally.n == 6 and tally.round is None and tally.may_mix_rounds
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "mysql"])

@@ -418,6 +418,80 @@ def test_a_mark_of_mixed_rounds_stays_with_what_is_made_of_a_tally() -> None:
     assert both != both.of_round(1) and not both.of_round(1).may_mix_rounds
 
 
+@pytest.mark.filterwarnings("default:Permanent reports were added")
+def test_a_total_over_rounds_is_a_sum_of_the_same_people() -> None:
+    """Rejects two weeks of the same devices that become one by total() or by()."""
+    weekly = Permanent(RandomizedResponse(Categorical(["no", "yes"]), 1.0), 2.0)
+    reports = weekly.randomize(["yes"] * 70 + ["no"] * 70, np.random.default_rng(1))
+    apart = {"round": [1, 2] * 70, "at": ["mac"] * 70 + ["tv"] * 70}
+    tally = weekly.tally(reports, apart)
+    assert not tally.may_mix_rounds and not tally.by("round").may_mix_rounds
+    for made in (tally.total(), tally.by("at")):
+        assert made.may_mix_rounds
+        with pytest.warns(FrameWarning, match="the same people are counted twice"):
+            estimate(made)
+    # One round, or rounds of different people, are not.
+    week = weekly.tally(reports, apart | {"round": [1] * 140})
+    assert not week.total().may_mix_rounds
+    assert not weekly.tally(reports, apart | {"at": [1, 2] * 70}).by("at").may_mix_rounds
+    once = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+    other = once.tally(once.randomize(["yes"] * 140, np.random.default_rng(1)), apart)
+    assert not other.total().may_mix_rounds
+
+
+@pytest.mark.filterwarnings("default:Permanent reports were added")
+def test_a_table_in_a_database_is_counted_by_its_round(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects a statement that counts two weeks of the same devices as one, without a word."""
+    monkeypatch.chdir(tmp_path)
+    for name, more in (("study", ""), ("second", "round = 2")):
+        text = TEXT.format(budget=10.0, mechanism="RandomizedResponse", more=more)
+        Path(f"{name}.toml").write_text(text)
+    frames = []
+    for number in (1, 2):
+        answers, rng = ["low"] * 50 + ["high"] * 50, np.random.default_rng(number)
+        drawn = {"setting": answers, "fine": ["yes"] * 100}
+        of_week = [
+            m.randomize(drawn[name], rng).to_frame(attribute=name).to_pandas()
+            for name, m in _study().mechanisms.items()
+        ]
+        frames.append(of_week[0].join(of_week[1]).assign(round=number))
+    pd.concat(frames, ignore_index=True).to_parquet("r.parquet")
+
+    def said_by(*command: str, ok: bool = True) -> str:
+        done = CliRunner().invoke(main, [*command])
+        assert (done.exit_code == 0) is ok, done.output
+        return " ".join(done.stderr.split())
+
+    def counted(*options: str, study: str = "study.toml") -> None:
+        command = ["sql", study, "--dialect", "duckdb", "--table", "r.parquet", *options]
+        done = CliRunner().invoke(main, command)
+        assert done.exit_code == 0, done.output
+        duckdb.sql(done.stdout.rstrip("; \n")).write_csv("c.csv")
+
+    to = ("tally", "--counts", "c.csv", "-o", "t.json", "--study")
+    counted()
+    said = said_by(*to, "study.toml")
+    assert "whether all rows are of one round (warner sql --round N counts only those)" in said
+    assert "the same people are counted twice" in said
+    assert "the same people are counted twice" in said_by("estimate", "t.json")
+    counted(study="second.toml")
+    assert "whether all rows are of one round" in said_by(*to, "second.toml")
+    for study in ("study.toml", "second.toml"):
+        counted("--round", "2", study=study)
+        said = said_by(*to, study)
+        assert "one round" not in said and "counted twice" not in said
+        assert {(t.n, t.round, t.may_mix_rounds) for t in load_tallies("t.json").values()} == {
+            (100, 2, False)
+        }
+    counted("--round", "1", study="second.toml")
+    said = said_by(*to, "second.toml", ok=False)
+    assert "must be of round 2, as the study is; got round 1" in said
+    more = ("--dialect", "duckdb", "--table", "r", "--round", "53")
+    assert "--round: must be from 1 to 52" in said_by("sql", "study.toml", *more, ok=False)
+
+
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_a_table_says_its_round_in_a_column(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str

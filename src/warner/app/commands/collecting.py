@@ -614,13 +614,18 @@ def _of_study(
     """
     said = dict(tallies) if plan is None else plan.of_round(tallies)
     if number is not None:
-        if not any(tally.is_permanent for tally in said.values()):
-            rule = "can be used only if devices keep their reports, as [repeat] of a study says"
-            raise ArgumentError("--round", rule, str(number), "Leave out --round")
-        if plan is not None:
-            integer("--round", number, 1, plan.rounds, "Give one of the rounds of the study")
+        _require_round(number, any(tally.is_permanent for tally in said.values()), plan)
         said = of_one_round(said, number, "--round says", "Leave out --round")
     return said if plan is None else {n: t.of_survey(plan.design) for n, t in said.items()}
+
+
+def _require_round(number: int, is_repeated: bool, plan: Study | None) -> None:
+    """Refuse a number that is no round of the study."""
+    if not is_repeated:
+        rule = "can be used only if devices keep their reports, as [repeat] of a study says"
+        raise ArgumentError("--round", rule, str(number), "Leave out --round")
+    if plan is not None:
+        integer("--round", number, 1, plan.rounds, "Give one of the rounds of the study")
 
 
 def _test(tallies: Mapping[str, Tally], allow_implausible: bool) -> None:
@@ -737,6 +742,15 @@ def _about_sum(added: Mapping[str, Tally]) -> str:
     "report fills several columns, give the beginning of their names, or NAME.PART=COLUMN for "
     "each column.",
 )
+@click.option(
+    "--round",
+    "number",
+    type=click.IntRange(1),
+    metavar="N",
+    help="If the same people report in several rounds: count only the rows with N in the column "
+    "round. Without it, the statement counts all rows of the table as if they were of one round, "
+    "and nothing checks this.",
+)
 @are_simulated
 @click.option(
     "-o", "--output", default="-", help="The SQL file to write. Default: print the statement."
@@ -748,6 +762,7 @@ def sql(
     macro: str | None,
     by: str | None,
     columns: tuple[str, ...],
+    number: int | None,
     simulated: bool,
     output: str,
 ) -> None:
@@ -798,8 +813,17 @@ def sql(
         if names.count(name) > 1:
             raise ArgumentError("--by", "must name each column only once", f"{show(name)} twice")
     named = column_names(columns)
+    if number is not None:
+        _require_round(number, plan.rounds > 1, plan)
     text = files.count_statement(
-        plan.mechanisms, target, dialect, named, names, study=plan.digest, simulated=simulated
+        plan.mechanisms,
+        target,
+        dialect,
+        named,
+        names,
+        study=plan.digest,
+        simulated=simulated,
+        number=number,
     )
     # A model of dbt is a query without a semicolon.
     write_text(f"{text}\n" if macro else f"{text};\n", output)
@@ -868,6 +892,10 @@ def tallies_of_counts(
         if not equal and (doubled := counted_twice(whole.mechanisms, totals[path])):
             raise has_each_twice(path, doubled)
         unknown = "" if first.simulated else ", whether they are simulated"
+        if any(tally.may_mix_rounds for tally in tallies.values()):
+            unknown += (
+                ", whether all rows are of one round (warner sql --round N counts only those)"
+            )
         say(
             f"{path}: counted by a database, {plural(first.n, 'row', 'rows')}. Checked: the "
             "statement was made for this study, every report is possible in this study, and all "
