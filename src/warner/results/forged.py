@@ -70,16 +70,45 @@ class ForgedBounds(Tabular):
         return {"if_forged": {**about, "shares": self.rows()}}
 
 
+def moved_by_added(solution: Solution, reports: int) -> float | None:
+    """The most by which added forged reports move the unbiased share of a value.
+
+    A share is the mean of what each report adds to it, so k reports beside n change it by
+    k / (n + k) times the difference between what they add, L[x, y], and the share.
+
+    Args:
+        solution: the estimate of the n reports without them.
+        reports: how many are added, k.
+
+    Returns:
+        A share, for the value that moves most; None where no unbiased shares are known.
+    """
+    extremes = _extremes(solution)
+    if extremes is None:
+        return None
+    least, most = extremes
+    shares = solution.probabilities
+    largest = float(np.maximum(most - shares, shares - least).max())
+    return reports / (solution.data.n + reports) * largest
+
+
+def _extremes(solution: Solution) -> tuple[np.ndarray, np.ndarray] | None:
+    """The least and the most that one report adds to the unbiased share of each value."""
+    if solution.fit.probabilities is None:
+        return None
+    try:
+        return solution.data.channel.inverse_range()
+    except (IdentifiabilityError, ArgumentError):
+        return None
+
+
 def forged_bounds(
     solution: Solution, share: float, level: float, target: str, kind: str | None
 ) -> ForgedBounds:
     """The bounds of :meth:`warner.Estimate.if_forged`."""
     real("share", share, "Write 0.01 for one report in a hundred", above=0, below=1)
-    try:
-        extremes = solution.data.channel.inverse_range()
-    except (IdentifiabilityError, ArgumentError):
-        extremes = None
-    if extremes is None or solution.fit.probabilities is None:
+    extremes = _extremes(solution)
+    if extremes is None:
         rule = "has no unbiased shares, which are needed for bounds if reports were forged"
         remedy = "Estimate one question, from reports of one mechanism"
         raise MismatchError("estimate", rule, None, remedy)

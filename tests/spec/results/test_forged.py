@@ -14,6 +14,7 @@ from warner.domains import Product
 from warner.errors import ArgumentError
 from warner.mechanisms import MatrixMechanism, Mechanism, OneOf, SubsetSelection, UnaryEncoding
 from warner.reports.tally import save_tallies
+from warner.results.forged import moved_by_added
 
 _LABELS = warner.Categorical(["a", "b", "c"])
 _SMOKING = warner.RandomizedResponse(_LABELS, 1.0)
@@ -148,3 +149,14 @@ def test_each_group_has_the_bounds_of_its_own_reports(
     said = run("estimate", "t.json", "--by", "ward", "--forged", "2%", ok=False)
     assert "made-up reports of one group can move the shares of others" in said.stderr
     assert "estimate that tally without --by" in said.stderr
+
+
+def test_added_reports_move_a_share_by_what_the_estimate_says_anew() -> None:
+    """Rejects 10 weights of a report among n, which leaves the added reports out of the mean."""
+    answers = ["a"] * 60 + ["b"] * 20 + ["c"] * 6
+    tally = _SMOKING.tally(_SMOKING.randomize(answers, np.random.default_rng(1)))
+    before = warner.estimate(tally, method="inversion")
+    anew = tally.counts.ravel() + 10 * np.eye(3)
+    after = [_SMOKING.channel().invert(counts / counts.sum()) for counts in anew]
+    moved = np.abs(np.array(after) - before.probabilities).max()
+    assert moved_by_added(before, 10) == pytest.approx(moved)

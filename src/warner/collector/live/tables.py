@@ -26,12 +26,12 @@ from warner.collector.live.state import (
     questions_of,
     share_asked,
 )
-from warner.collector.survey_document import questions_of as asked_of
 from warner.domains import Domain
 from warner.estimators.base import Status
 from warner.reports.public_columns import SMALLEST_GROUP, Key
 from warner.reports.tally import Tally
 from warner.results.estimate import Estimate
+from warner.results.forged import moved_by_added
 from warner.results.named_summaries import bands, bands_of, has_bands, summary_rows
 from warner.results.tables import NO_INTERVALS, name_of
 from warner.studies.public import declared
@@ -70,16 +70,11 @@ REJECTS = {
 
 
 class Wording:
-    """The texts of a study as the live page shows them, and the weight of its reports."""
+    """The texts of a study as the live page shows them."""
 
     def __init__(self, study: Study) -> None:
         self.study = study
         self.language = study.languages[0]
-        # Among the people who were asked the question, as the shares are.
-        self.weights = {
-            question.name: question.weight and question.weight * question.share_asked
-            for question in asked_of(study)
-        }
 
     def heading(self, name: str) -> str:
         """The text of a question."""
@@ -153,13 +148,15 @@ class Wording:
             yield result.doubt
         if result.fit.probabilities is not None and not result.has_intervals:
             yield NO_INTERVALS
-        weight = self.weights.get(question.name)
-        if weight is not None:
-            points = 100 * _FORGED * weight / result.n
-            moved = (
-                f"by {points:,.2g} percentage points, or more" if points < _ALL else "to anything"
+        share = moved_by_added(result, _FORGED)
+        if share is not None:
+            points = 100 * share
+            moved = f"by up to about {points:.2g} percentage points"
+            yield (
+                f"Somebody who adds {_FORGED} forged reports can move the unbiased estimate of a "
+                f"share {moved if points < _ALL else 'to anything'}. Other estimates can move "
+                "further."
             )
-            yield f"Somebody who sends {_FORGED} forged reports can move a share {moved}."
         if result.data.simulated:
             yield "These reports are simulated: a program made them, and nobody sent them."
         yield f"Computed by {result.method}."
