@@ -133,6 +133,13 @@ class Study(Hinting):
         if self._repeat is not None:
             with log.within():
                 _check_repeat(stated)
+            largest = _largest_epsilon(stated)
+            if largest >= self._repeat["forever"]:  # once, and not for each question
+                rule = f"must be larger than the epsilon of one round, {largest!r}"
+                remedy = "Raise forever, which covers all rounds, or lower the epsilon of one round"
+                got = repr(self._repeat["forever"])
+                log.add(("repeat", "forever"), rule, got, remedy)
+                log.refuse()
         self._tables, self._joint, self._places = _tables(stated, log)
         if "groups" in stated and not self._draws:
             self._set_groups(stated["groups"], log)
@@ -906,6 +913,13 @@ def _check_repeat(data: Mapping[str, Any]) -> None:
                     "value in each round"
                 )
                 raise broken(("attributes", name, key), rule, None, f'Leave out the key "{key}"')
+
+
+def _largest_epsilon(data: Mapping[str, Any]) -> float:
+    """The largest epsilon of one round that a study states as a number; 0 where it states none."""
+    tables = [*data["attributes"].values(), data.get("ask", {})]
+    stated = [table.get("epsilon") for table in tables]
+    return max((float(each) for each in stated if isinstance(each, int | float)), default=0.0)
 
 
 _NOT_WITH_ASK = {

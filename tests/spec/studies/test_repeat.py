@@ -43,6 +43,17 @@ def _study(budget: float = 10.0, mechanism: str = "RandomizedResponse", more: st
     return Study.parse(TEXT.format(budget=budget, mechanism=mechanism, more=more))
 
 
+def test_too_little_for_all_rounds_is_one_problem_of_the_table_repeat() -> None:
+    """Rejects the same error for each question, at its own line, in words of Python."""
+    asked = '[ask]\neach = "one"\nepsilon = 2.0\n'
+    attributes = "".join(f'[attributes.q{i}]\nvalues = ["a", "b"]\n' for i in range(4))
+    text = f"{asked}{attributes}[repeat]\nrounds = 5\nforever = 2.0\n"
+    said = refused(StudyError, "must be larger than the epsilon of one round", Study.parse, text)
+    assert "repeat.forever: must be larger than the epsilon of one round, 2.0; got 2.0" in said
+    assert said.count("must be larger") == 1 and "Permanent" not in said
+    Study.parse(text.replace("forever = 2.0", "forever = 2.5"))
+
+
 def test_every_attribute_has_a_permanent_report() -> None:
     study = _study()
     assert study.rounds == 52 and study.epsilon == pytest.approx(1.0)
