@@ -136,8 +136,11 @@ class CountsByHand:
             number_of = dict(zip(keys, groups.place.tolist(), strict=True))
         size = 1 if groups is None else len(groups.keys)
         tables = {}
+        stated = {line.attribute for line in self._lines}
         for name, mechanism in mechanisms.items():
             if not mechanism.report_words:
+                if stated and not stated & {"", name} and stated <= {*mechanisms}:
+                    continue  # its reports are elsewhere
                 rule = f"cannot have counts of {name!r}, because its reports are not single words"
                 raise FileError(self.path, rule, None, "Give a file of the reports")
             tables[name] = np.full((size, mechanism.n_reports), -1, dtype=np.int64)
@@ -151,6 +154,8 @@ class CountsByHand:
             raise EmptyError(self.path, "counts nobody")
         tallies = {}
         for name, mechanism in mechanisms.items():
+            if name not in tables:
+                continue
             lacks = tables[name] < 0
             # A group without any line of the attribute has no people in it.
             lacks &= ~lacks.all(axis=1, keepdims=True) | lacks.all()

@@ -299,3 +299,22 @@ def test_a_report_file_that_a_spreadsheet_saved_is_no_file_of_answers(folder: Pa
     Path("saved.csv").write_text('"#warner {""format"":""warner-reports""","schema:2"\nx\n0\n')
     said = run("tally", "saved.csv", "-o", "t.json", ok=False).stderr
     assert "another program has saved it since. Use the file as warner wrote" in said
+
+
+def test_a_file_of_counts_may_leave_out_questions_without_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects a refusal of the counts of a question because of one that the file does not count."""
+    monkeypatch.chdir(tmp_path)
+    theme = (
+        '[attributes.theme]\nvalues = ["a", "b"]\nmechanism = "RandomizedResponse"\nepsilon = 1.0\n'
+    )
+    Path("two.toml").write_text(
+        theme + theme.replace("theme", "error").replace("RandomizedResponse", "UnaryEncoding")
+    )
+    Path("counts.csv").write_text("attribute,value,count\ntheme,a,300\ntheme,b,310\n")
+    run("tally", "--counts", "counts.csv", "--study", "two.toml", "-o", "t.json")
+    assert {name: t.n for name, t in load_tallies("t.json").items()} == {"theme": 610}
+    Path("counts.csv").write_text("attribute,value,count\ntheme,a,300\ntheme,b,310\nerror,a,1\n")
+    said = run("tally", "--counts", "counts.csv", "--study", "two.toml", "-o", "t.json", ok=False)
+    assert "cannot have counts of 'error', because its reports are not single words" in said.stderr
