@@ -419,7 +419,7 @@ def test_the_page_has_everything_without_script() -> None:
     assert len(page.every("svg")) == 12 and all(
         s["aria-hidden"] == "true" for s in page.every("svg")
     )
-    assert "a share by up to about 3.9 percentage points. Other estimates can move" in text
+    assert "a share by up to about 3 percentage points. Other estimates can move" in text
     assert "warner estimate tally.json --interval=anytime:1000 --summary=alcohol=mean," in text
     shares = re.search(r">no</th><td>([0-9.]+) %</td><td>([0-9.]+) %</td><td>([0-9.]+) %", text)
     assert shares is not None
