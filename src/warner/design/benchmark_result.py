@@ -14,7 +14,16 @@ from warner._core.checks import choice, integer, real
 from warner._core.errors import ArgumentError
 from warner._core.references import bibtex_of
 from warner._core.table import Column, Table, Tabular, latex_text
-from warner.design.benchmark_shown import AXES, LINES, MARK, chart, exponent, latex_table, points_of
+from warner.design.benchmark_shown import (
+    AXES,
+    LINES,
+    MARK,
+    chart,
+    exponent,
+    in_words,
+    latex_table,
+    points_of,
+)
 from warner.design.comparison import LOSSES
 from warner.design.ranking import to_nine_digits
 from warner.results.drawing import save
@@ -121,7 +130,7 @@ class Benchmark(Tabular):
         return list(least.values())
 
     def table(self) -> Table:
-        """The mean losses for people; columns that are the same in all rows are left out."""
+        """The mean losses for people; what is the same in all rows is in the title alone."""
         rows = self._marked_rows()
         axes = ["truth", "mechanism", "epsilon", "n", "method", "loss"]
         varying = [key for key in axes if key == "method" or len({row[key] for row in rows}) > 1]
@@ -131,7 +140,12 @@ class Benchmark(Tabular):
         columns.append(Column("standard_error", "error", "number", priority=1))
         if self.exact:
             columns.append(Column("exact", unit="number"))
-        title = f"mean losses over {self.runs} runs of each setting"
+        same = [
+            in_words(key, rows[0][key])
+            for key in ("mechanism", "epsilon", "n", "loss")
+            if rows and key not in varying
+        ]
+        title = ", ".join([f"mean losses over {self.runs} runs of each setting", *same])
         return Table(columns, rows, [*self.notes, *self._reasons()], title)
 
     def __str__(self) -> str:

@@ -287,8 +287,8 @@ def _drawn(row: dict[str, Any], columns: str | None, others: list[str]) -> dict[
     """The fields of a row that the chart shows."""
     low = max(row["mean"] - 2 * row["standard_error"], row["mean"] / 10)
     named = {
-        **({} if columns is None else {"column": _named(columns, row[columns])}),
-        **({"row": ", ".join(_named(key, row[key]) for key in others)} if others else {}),
+        **({} if columns is None else {"column": in_words(columns, row[columns])}),
+        **({"row": ", ".join(in_words(key, row[key]) for key in others)} if others else {}),
     }
     line = row["mean"] if row["exact"] is None else row["exact"]
     high = row["mean"] + 2 * row["standard_error"]
@@ -320,8 +320,8 @@ def _labelled(ticks: Any) -> dict[str, Any]:
     return {"values": ticks, "labelExpr": f"{json.dumps(labels)}[format(datum.value, '.0e')]"}
 
 
-def _named(key: str, value: Any) -> str:
-    """The heading of a panel."""
+def in_words(key: str, value: Any) -> str:
+    """A value of an axis in words, such as "1,000 people"."""
     if key == "n":
         return f"{value:,} people"
     return f"epsilon {value:g}" if key == "epsilon" else str(value)

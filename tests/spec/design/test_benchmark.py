@@ -80,7 +80,8 @@ def test_every_cell_has_every_method_and_loss() -> None:
     assert {row["mechanism"] for row in rows} == {"RandomizedResponse", "Forced"}
     assert found.to_frame("pandas")["mean"].tolist() == [row["mean"] for row in rows]
     assert repr(found) == "Benchmark(truths=1, mechanisms=2, epsilon=2, n=2, methods=2, runs=2)"
-    assert len(str(found).splitlines()) == 35 and "<table" in found._repr_html_()
+    # Two lines are the note that the sampler of Forced is not run.
+    assert len(str(found).splitlines()) == 35 + 2 and "<table" in found._repr_html_()
     assert json.loads(json.dumps(found.to_json()))["results"] == rows
 
 
@@ -480,6 +481,15 @@ def test_a_mechanism_that_spends_less_than_its_row_says_is_marked() -> None:
     assert r"mine$^\ddagger$ &" in table and rf"$^\ddagger$ {said}" in table
     assert r"nearly &" in table and r"GRR &" in table
     assert "spend less" in json.dumps(found.plot().to_dict())
+
+
+def test_what_is_the_same_in_all_rows_is_in_the_title() -> None:
+    """Rejects a table that says neither of which mechanism it is nor at which epsilon and n."""
+    alone = benchmark(FOUR, NUMBERS, ["GRR"], ["mle"], 0.5, 1000, 2)
+    said = "mean losses over 2 runs of each setting"
+    assert alone.table().title == f"{said}, GRR, epsilon 0.5, 1,000 people, l2"
+    several = benchmark(FOUR, NUMBERS, ["GRR", "OUE"], ["mle"], [0.5, 1.0], 1000, 2)
+    assert several.table().title == f"{said}, 1,000 people, l2"
 
 
 def test_it_is_said_that_the_sampler_of_an_own_class_is_not_run() -> None:
