@@ -376,10 +376,10 @@ class OnPaper:
         }
         if unused:
             are, with_them = ("s {} are", "them") if len(unused) > 1 else (" {} is", "it")
-            options = " ".join(f"--{role} {name}" for role, name in unused.items())
+            named = " ".join(f"--{role} {name}" for role, name in unused.items())
             say(
                 f"The column{are.format(' and '.join(unused.values()))} not used; if people were "
-                f"drawn with {with_them}, add {options}."
+                f"drawn with {with_them}, add {named}."
             )
 
     def _say_test(
