@@ -5,14 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, NamedTuple, Self
 
-from warner import io as files
+from warner import io as files, results
 from warner._core.checks import show
-from warner._core.errors import ArgumentError, EmptyError, FileError, MismatchError, WarnerError
+from warner._core.errors import (
+    ArgumentError,
+    EmptyError,
+    FileError,
+    FrameWarning,
+    MismatchError,
+    WarnerError,
+)
 from warner._core.progress import stage
 from warner._core.text import canonical, in_one_line
 from warner.app.terminal import note, plural, say, warning
@@ -61,6 +69,12 @@ class CountRequest:
     require_headers: bool = False  # whether files without the header of warner are refused
     simulated: bool = False  # whether all reports are a simulation, whatever their files say
     round: int | None = None  # the round that the option --round says
+    allow_implausible: bool = False  # whether counts may be such that no answers make by chance
+
+    @property
+    def tests_counts(self) -> bool:
+        """Whether counts are tested: without a study, all files are warner's own."""
+        return self.plan is not None and not self.allow_implausible
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -161,12 +175,23 @@ def _count_members(
                 remedy = "Leave the file out, or run without --require-headers"
                 raise FileError(file.name, rule, None, remedy)
             others.refuse_copy(sums[path].path, file.name, file.path == path, counted)
+            if request.tests_counts and not (memory is not None and memory.knows(file)):
+                _require_plausible(file.name, counted.tallies)
             sums[path].add(file.name, counted)
             if memory is not None and state is not None and not memory.knows(file):
                 memory.add(file, state, counted)
             done += states[file.path][0]
             tell(done)
     return list(sums.values())
+
+
+def _require_plausible(path: str, tallies: Mapping[str, Tally]) -> None:
+    """Refuse a file whose counts no answers make by chance, while it can still be named."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FrameWarning)  # the test of the sum of all files tells it
+        for name, tally in tallies.items():
+            if tally.n:
+                results.plausibility(tally).require(f"{name!r} in {path}")
 
 
 def files_of(path: str) -> list[DataFile]:

@@ -8,6 +8,7 @@ import re
 import sys
 import unicodedata
 from typing import Any
+from unittest.mock import Mock
 from xml.etree import ElementTree
 
 import numpy as np
@@ -275,7 +276,9 @@ def test_what_is_unreadable_is_every_control_separator_surrogate_direction_mark_
 def test_a_library_of_data_frames_that_is_missing_is_named_with_its_command(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setitem(sys.modules, "polars", None)
+    # Narwhals remembers the libraries that were imported before.
+    missing = ModuleNotFoundError("No module named 'polars'")
+    monkeypatch.setattr("narwhals.stable.v2.from_dict", Mock(side_effect=missing))
     refused(errors.ArgumentError, "Run: pip install polars", TABLE.to_frame, "polars")
 
 

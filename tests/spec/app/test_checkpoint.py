@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -190,3 +191,17 @@ def test_the_tally_does_not_replace_the_checkpoint(lake: Path) -> None:
     done = run("tally", "lake", "--study", "study.toml", *KEEP, "-o", "t2.json", ok=False)
     assert "must not be one of the inputs" in done.stderr
     assert Path("c.jsonl").read_bytes() == kept
+
+
+def test_a_file_of_counts_that_cannot_be_chance_is_named_and_has_no_line(lake: Path) -> None:
+    pq.write_table(rows(500), "lake/c.parquet")
+    raw = rows(450).to_pydict() | {"smokes_report": [0] * 450}
+    pq.write_table(pa.table(raw), "lake/b.parquet")
+    done = tally("lake", *KEEP, ok=False)
+    assert "'smokes' in lake/b.parquet: has counts that cannot be chance" in done.stderr
+    assert "lake/b.parquet" not in _names()
+    tally("lake", "--allow-implausible")
+    Path("lake/b.parquet").unlink()
+    tally("lake", *KEEP)
+    assert _names() == ["lake/a.parquet", "lake/c.parquet"]
+    assert load_tallies("t.json")["smokes"].n == 540

@@ -569,6 +569,7 @@ def tally(
         require_headers,
         simulated,
         number,
+        allow_implausible,
     )
     with warnings.catch_warnings():
         # Groups that are small in one file may be large in all of them, which are told below.

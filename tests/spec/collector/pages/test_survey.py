@@ -513,7 +513,7 @@ def test_the_files_of_a_step_are_shown_when_there_is_one() -> None:
 
 def test_few_forged_reports_among_few_are_not_counted_in_points() -> None:
     small = Study.parse(STUDY_TEXT.replace("step = 100", "step = 1"))
-    assert "can move a share to anything" in live_page(published(3, small).view(), small, "value")
+    assert "of a share to anything" in live_page(published(3, small).view(), small, "value")
     assert "shares are now uncertain" in live_page(published(1000).view(), STUDY, "value")
 
 
