@@ -1263,7 +1263,10 @@ def _may_mix_rounds(tallies: Sequence[Tally], by: Sequence[str] = ()) -> bool:
     """Whether a sum can have two rounds of the same people: in a group of several tallies."""
     if any(tally.may_mix_rounds for tally in tallies):
         return True
-    if not any(tally.is_permanent and tally.round is None for tally in tallies):
+    if not any(
+        tally.is_permanent and tally.round is None and ROUND not in (by or tally.names)
+        for tally in tallies
+    ):
         return False
     keys = []  # of the groups of each tally, which stand side by side where no two have the same
     for tally in tallies:
@@ -1288,7 +1291,8 @@ def total_of_round(
     """
     (column,) = of_rounds
     one = next(iter(tallies.values()))
-    first, *others = [number for (number,) in one.by(column)]
+    rounds = dict.fromkeys(n for tally in tallies.values() for (n,) in tally.by(column))
+    first, *others = rounds
     if others:
         rule = f"has several rounds of the same people in its column {column}, who would be added"
         remedy = (

@@ -87,14 +87,14 @@ def moved_by_added(solution: Solution, reports: int) -> float | None:
     if extremes is None:
         return None
     least, most = extremes
-    shares = solution.probabilities
+    shares = solution.data.channel.invert(solution.data.weights)
     largest = float(np.maximum(most - shares, shares - least).max())
     return reports / (solution.data.n + reports) * largest
 
 
 def _extremes(solution: Solution) -> tuple[np.ndarray, np.ndarray] | None:
     """The least and the most that one report adds to the unbiased share of each value."""
-    if solution.fit.probabilities is None:
+    if solution.fit.probabilities is None or solution.data.survey is not None:
         return None
     try:
         return solution.data.channel.inverse_range()
@@ -107,14 +107,14 @@ def forged_bounds(
 ) -> ForgedBounds:
     """The bounds of :meth:`warner.Estimate.if_forged`."""
     real("share", share, "Write 0.01 for one report in a hundred", above=0, below=1)
+    if solution.data.survey is not None:
+        rule = "cannot be bounded with a survey design: a forged report counts by its weight"
+        raise MismatchError("forged reports", rule, None, "Leave out weights, clusters and strata")
     extremes = _extremes(solution)
     if extremes is None:
         rule = "has no unbiased shares, which are needed for bounds if reports were forged"
         remedy = "Estimate one question, from reports of one mechanism"
         raise MismatchError("estimate", rule, None, remedy)
-    if solution.data.survey is not None:
-        rule = "cannot be bounded with a survey design: a forged report counts by its weight"
-        raise MismatchError("forged reports", rule, None, "Leave out weights, clusters and strata")
     # Of the report frequencies w = (1 - eta) honest + eta forged, the honest people's share is
     # (L w - eta L forged) / (1 - eta). It is linear in what was forged, so its extremes are those
     # of one report: the program's corners. Honest reports are fewer, so the noise grows as well.

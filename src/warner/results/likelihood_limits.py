@@ -142,8 +142,11 @@ class Profile:
         """The test of the laws of the groups; None where they leave all frequencies free."""
         steps = np.concatenate(self.matrices) @ basis_of(self.matrices[0].shape[1])
         rank = int(np.linalg.matrix_rank(steps, RANK))
-        if (degrees := sum(len(c) - 1 for c in self.counts) - rank) == 0:
+        possible = sum(int((matrix.max(axis=1) > 0).sum()) - 1 for matrix in self.matrices)
+        if (degrees := possible - rank) <= 0:
             return None
+        # A share at 0 has used none of its freedom: with it, p is never too small.
+        degrees += int((self.shares <= 0).sum())
         return FitTest(self.surplus, degrees, float(scipy.special.chdtrc(degrees, self.surplus)))
 
     def log_likelihood(self, theta: FloatArray) -> float:

@@ -150,8 +150,10 @@ def about_paper(result: Any) -> list[str]:
         f"The calculation gives {100 * unbiased[outside]:.1f} % for "
         f"{as_text(result.domain.labels[outside])}. The table shows the nearest possible share."
     )
-    # With a survey design the likelihood is weighted, and its ratio has another law.
-    test = None if result.data.survey is not None else Profile(result.data).fit_test
+    # With a survey design the likelihood is weighted, and its ratio has another law; so it has
+    # where a person sent several reports.
+    has_law = result.data.survey is None and result.data.reports_per_person == 1
+    test = Profile(result.data).fit_test if has_law else None
     return [
         *hint,
         *([beyond] if unbiased[outside] < 0 else []),
@@ -462,7 +464,9 @@ def _near_ends(result: Any) -> tuple[float, float]:
     """The shares of those who answered in the first and in the last tenth of the values."""
     size = result.domain.answered.size
     given = result.fit.probabilities[:size]
-    near, whole = max(1, size // 10), max(float(given.sum()), 1e-300)
+    near, whole = max(1, size // 10), float(given.sum())
+    if whole <= 0:  # unbiased shares, of people who nearly all gave no answer
+        return 0.0, 0.0
     return float(given[:near].sum()) / whole, float(given[-near:].sum()) / whole
 
 
