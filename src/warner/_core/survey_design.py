@@ -341,6 +341,7 @@ def _people_alike(weights: np.ndarray, sizes: np.ndarray) -> float:
 def _doubt_of_weights(name: str, weights: np.ndarray, sizes: np.ndarray) -> str:
     """Why the largest weight may be a code such as 999; "" where nothing speaks for it."""
     doubt = code_of_missing(f"the weight {name}", weights, sizes)
+    weights = weights / float(weights.max())  # so that sums do not overflow
     if not doubt and 2 * _people_alike(weights, sizes) < sizes.sum():
         order = np.argsort(weights)
         half = np.searchsorted(np.cumsum(sizes[order]), sizes.sum() / 2)

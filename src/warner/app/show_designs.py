@@ -58,7 +58,7 @@ WEIGHT = (
     'can add to the count of one answer. "a liar changes" says how far this report can change the '
     "counts of all answers together. The two numbers are for estimates with -m inversion; the "
     "usual estimates can change by more. To see how far shares can be wrong, run warner estimate "
-    "--forged 1% with a tally that was made without --by."
+    "--forged 1% with a tally."
 )
 _MOST_LIARS = 3  # questions of which is said what a liar does
 

@@ -328,10 +328,12 @@ def refuse_one_column(path: str, text: Sequence[str]) -> None:
     for saved, inside in itertools.product(";\t,", ",;\t"):
         with contextlib.suppress(csv.Error):
             rows = [row for row in csv.reader(text, delimiter=saved, strict=True) if row]
-            widths = [len(next(csv.reader([row[0]], delimiter=inside), [])) for row in rows]
+            split = [next(csv.reader([row[0]], delimiter=inside), []) for row in rows]
+            widths = [len(cells) for cells in split]
+            is_prose = any(cell[:1] == " " for cells in split for cell in cells[1:])
             was_opened = any(line[0] == '"' or line.rstrip()[-1:] == saved for line in text if line)
             is_whole = set(widths) != {1} and len(set(widths)) == 1 and not any(rows[0][1:])
-            if is_whole and was_opened:
+            if is_whole and was_opened and not is_prose:
                 rule = "has whole lines in column A, where Excel did not split them"
                 remedy = (
                     "In Excel, open the table with Data > From Text/CSV, which gives each column "

@@ -134,7 +134,8 @@ class Study(Hinting):
             with log.within():
                 _check_repeat(stated)
             largest = _largest_epsilon(stated)
-            if largest >= self._repeat["forever"]:  # once, and not for each question
+            # Once, and not for each question; groups may have other epsilons, each its own study.
+            if largest >= self._repeat["forever"] and "groups" not in stated:
                 rule = f"must be larger than the epsilon of one round, {largest!r}"
                 remedy = "Raise forever, which covers all rounds, or lower the epsilon of one round"
                 got = repr(self._repeat["forever"])

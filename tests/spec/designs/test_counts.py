@@ -617,6 +617,7 @@ def test_lines_that_excel_did_not_split_are_refused_with_what_to_do(
         '"said";"count"\n"same";"680"\n"different";"320"\n',
         "said;count;\nsame;680;\ndifferent;320;\n",
         '"said, on paper";"count"\n"A, same";680\n"B, different";320\n',
+        '"said, on paper"\n"yes, often"\n"no, never"\n',
     ],
 )
 def test_quoted_cells_are_no_whole_lines(table: str) -> None:

@@ -323,3 +323,10 @@ def test_a_design_with_degrees_left_tests_itself() -> None:
     assert said in " ".join(str(result.table()).split())
     one_draw = estimate(Tally.from_counts(Crosswise("1/4"), {"same": 300, "different": 100}))
     assert "Test of the design" not in str(one_draw.table())
+    # Two reports of one person are not two people.
+    cards = [Warner("0.7"), Warner("0.2")]
+    both = [
+        Tally.from_counts(card, {"yes": yes, "no": 400 - yes}).per_person(2)
+        for card, yes in zip(cards, (200, 190), strict=True)
+    ]
+    assert "Test of the design" not in str(estimate(both).table())

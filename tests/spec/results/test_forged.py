@@ -160,3 +160,5 @@ def test_added_reports_move_a_share_by_what_the_estimate_says_anew() -> None:
     after = [_SMOKING.channel().invert(counts / counts.sum()) for counts in anew]
     moved = np.abs(np.array(after) - before.probabilities).max()
     assert moved_by_added(before, 10) == pytest.approx(moved)
+    # The unbiased estimate moves as far, whichever estimate stands beside the sentence.
+    assert moved_by_added(warner.estimate(tally), 10) == pytest.approx(moved)

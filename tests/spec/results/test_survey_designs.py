@@ -32,6 +32,7 @@ from warner import (
     estimate,
     regress,
 )
+from warner._core.survey_design import SurveyDesign
 from warner.errors import ArgumentError, ArgumentTypeError, MismatchError, ValuesError
 from warner.estimators.base import LikelihoodData
 from warner.results import goodness_of_fit, trend
@@ -437,6 +438,14 @@ def test_a_mean_of_clusters_is_weighted_least_squares_with_their_errors() -> Non
     assert found.errors == "linearised" and (found.degrees <= 11).all()
     means = found.predict({"z": [0.0, 3.0]})
     assert (means[:, 1] < means[:, 0]).all() and (means[:, 0] < means[:, 2]).all()
+
+
+@pytest.mark.parametrize("scale", [1e200, 1e-200])
+def test_weights_of_any_scale_are_compared(scale: float) -> None:
+    """Rejects squares of weights that overflow, or that are all 0."""
+    columns = {"w": scale * np.array([1.0, 2.0, 3.0, 4.0])}
+    drawn = SurveyDesign.of("w", None, None).sample(columns, np.ones(4))
+    assert drawn.weights == pytest.approx([0.4, 0.8, 1.2, 1.6])
 
 
 def test_pickled_estimates_keep_their_design() -> None:

@@ -52,6 +52,14 @@ def test_too_little_for_all_rounds_is_one_problem_of_the_table_repeat() -> None:
     assert "repeat.forever: must be larger than the epsilon of one round, 2.0; got 2.0" in said
     assert said.count("must be larger") == 1 and "Permanent" not in said
     Study.parse(text.replace("forever = 2.0", "forever = 2.5"))
+    # Groups with epsilons of their own are each a study, which the common epsilon is not of.
+    common = (
+        '[attributes.a]\nvalues = ["a", "b"]\nmechanism = "RandomizedResponse"\nepsilon = 2.0\n'
+    )
+    groups = "".join(
+        f'[[groups]]\nname = "{g}"\n[groups.attributes.a]\nepsilon = 1.0\n' for g in "xy"
+    )
+    Study.parse(f"{common}[repeat]\nrounds = 3\nforever = 1.5\n{groups}")
 
 
 def test_every_attribute_has_a_permanent_report() -> None:
@@ -437,6 +445,9 @@ def test_a_total_over_rounds_is_a_sum_of_the_same_people() -> None:
     apart = {"round": [1, 2] * 70, "at": ["mac"] * 70 + ["tv"] * 70}
     tally = weekly.tally(reports, apart)
     assert not tally.may_mix_rounds and not tally.by("round").may_mix_rounds
+    # Shards of the same rounds are people side by side, as where of_round says the round.
+    shards = tally + weekly.tally(reports[:70], {name: at[:70] for name, at in apart.items()})
+    assert not shards.may_mix_rounds and shards.total().may_mix_rounds
     for made in (tally.total(), tally.by("at")):
         assert made.may_mix_rounds
         with pytest.warns(FrameWarning, match="the same people are counted twice"):

@@ -262,7 +262,7 @@ class EstimateRequest:
         """The public columns that --by and --within name."""
         return [name for name in names_in(self.by) + names_in(self.within) if name != FILES]
 
-    @property
+    @cached_property  # so that what is said of its files is said once
     def paper(self) -> OnPaper:
         """What people said on paper."""
         stated = self.on_paper, self.counts, self.named_columns, self.design

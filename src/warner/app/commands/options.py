@@ -22,7 +22,7 @@ from warner._core.errors import ArgumentError
 from warner._core.extras import imported
 from warner._core.names import LOSSES_ELSEWHERE
 from warner._core.table import Column, Table
-from warner.app.terminal import shown_with, with_errors
+from warner.app.terminal import note, shown_with, with_errors
 from warner.app.what_files_hold import (
     group_and_file,
     refuse_overwriting,
@@ -244,14 +244,19 @@ class Output:
         latex: Callable[[], str] | None = None,  # where the result writes its own
     ) -> None:
         """Write the result to all files."""
+        warned: dict[str, None] = {}
         for path in self.paths or ("-",):
             ending = path.lower().rpartition(".")[2] if not (self.as_json or self.as_csv) else ""
             if self.as_json or ending == "json":
+                warned |= _warnings(table())
                 write_text(as_json(data()) + "\n", path)
             elif self.as_csv or ending == "csv":
-                write_text(_warned(table()).csv(), path)
+                made = table()
+                warned |= _warnings(made)
+                write_text(made.csv(), path)
             elif ending in ("xlsx", "parquet"):
-                made = _warned(table())
+                made = table()
+                warned |= _warnings(made)
                 if ending == "xlsx":  # which people read
                     made = made.read_as(paper() if paper is not None else [], self.about)
                 write_whole(path, made.xlsx() if ending == "xlsx" else made.parquet())
@@ -260,7 +265,8 @@ class Output:
                 write_text(latex().rstrip() + "\n", path)
             elif paper is not None and ending in ("tex", "typ"):
                 # Without the word times behind design effects.
-                tables = [_warned(with_errors(each, effect="number")) for each in paper()]
+                tables = [with_errors(each, effect="number") for each in paper()]
+                warned |= _warnings(*tables)
                 texts = [each.latex() if ending == "tex" else each.typst() for each in tables]
                 write_text("\n\n".join(text.rstrip() for text in texts) + "\n", path)
             else:
@@ -272,14 +278,15 @@ class Output:
                         with contextlib.redirect_stdout(text):
                             show()
                         write_text(text.getvalue(), path)
+        # A file has numbers alone, or hides its notes.
+        for sentence in warned:
+            note(sentence)
 
 
-def _warned(table: Table) -> Table:
-    """The same table, whose warnings are printed: a file has numbers alone, or hides its notes."""
-    for note in table.notes:
-        if note.startswith("WARNING"):
-            click.echo(note, err=True)
-    return table
+def _warnings(*tables: Table) -> dict[str, None]:
+    """The warnings among the notes of tables, each once."""
+    notes = (sentence for table in tables for sentence in table.notes)
+    return dict.fromkeys(sentence for sentence in notes if sentence.startswith("WARNING"))
 
 
 _PICTURES = (".png", ".svg", ".html")
