@@ -22,6 +22,7 @@ from warner.domains.base import (
     INTEGER_TYPES,
     LARGEST_SIZE,
     NUMBER_TYPES,
+    WITHOUT_ANSWER,
     Domain,
     StudyEntry,
     TextForm,
@@ -115,7 +116,7 @@ class Interval(Domain):
         array = array.astype(np.float64, copy=False)
         if self.low <= array.min() and array.max() <= self.high:  # and none is NaN
             return array
-        self._refuse(np.isnan(array), "NaN")
+        self._refuse(np.isnan(array), "NaN", WITHOUT_ANSWER)
         if self.clip:
             self._refuse(np.isinf(array), "infinity")
             inside = np.clip(array, self.low, self.high)

@@ -29,7 +29,7 @@ from warner.io.stated_headers import StatedHeader
 from warner.mechanisms import Mechanism
 from warner.reports.counting import require_room
 from warner.reports.public_columns import Groups, PublicColumn, group_people
-from warner.reports.reports import Reports, columns_of
+from warner.reports.reports import RANDOM_ORDER, Reports, columns_of
 from warner.reports.rules import BitRule, WholeNumbers, smallest_dtype
 from warner.reports.schema import ReportSchema, columns_from
 from warner.reports.source import Batch, By, Histograms, count, few, public_columns
@@ -671,6 +671,13 @@ class FrameOfReports:
             raise ArgumentError("by", rule, repr(held[0]), remedy)
         stated = self._stated(mechanisms, where)
         stated.warn(mechanisms, list(public or {}))
+        if public is None and (self._header or {}).get(RANDOM_ORDER):
+            rule = (
+                "cannot stand beside this data frame, whose rows are in random order: "
+                "to_frame(keep_order=False) made it"
+            )
+            remedy = "Count the reports themselves by these values, or a frame with keep_order=True"
+            raise ArgumentError("by", rule, None, remedy)
         if public is None:
             reports = self.reports(mechanisms, columns)
             tallies = {n: m.tally(reports[n], by, **options) for n, m in mechanisms.items()}

@@ -184,7 +184,8 @@ class Reports(Hinting):
             attribute: the attribute, with which the names of columns begin, such as
                 ``smokes_report`` in a study; left out, the columns are named as in ``columns``.
             keep_order: False for a frame that is written to a file or given away. Its rows are in
-                random order, as those of :meth:`to_bytes`, and it has no index.
+                random order, as those of :meth:`to_bytes`, and it has no index. Public columns
+                can no longer be put beside it, so put them into a report file or a study instead.
 
         Returns:
             The frame, n rows and a column for each number of a report. With ``keep_order`` the rows
@@ -216,7 +217,9 @@ class Reports(Hinting):
                     f"to_frame({backend!r}, keep_order=False)."
                 )
                 warn(text, FrameWarning)
-        made = with_header(made, file_header({attribute: self.header}, self.simulated))
+        more = {} if keep_order else {RANDOM_ORDER: True}
+        stated = file_header({attribute: self.header}, self.simulated, more=more)
+        made = with_header(made, stated)
         if self.simulated and header_of(made) is None:
             text = (
                 f"A data frame of {backend} cannot say that its reports are simulated. Count it "
@@ -379,6 +382,10 @@ def read_wire_head(path: str) -> WireHead:
             raise _malformed()
         head = file.read(int.from_bytes(start[len(MAGIC) :], "little"))
         return WireHead.parse(start + head, file.seek(0, os.SEEK_END))
+
+
+RANDOM_ORDER = "random_order"
+"""The key of a frame's header that says that its rows are not in the order of the answers."""
 
 
 def file_header(

@@ -521,3 +521,11 @@ def test_a_domain_can_be_listed_and_indexed_and_is_no_list_of_answers(domain: Do
         domain[domain.size]
     with pytest.raises(ArgumentTypeError, match="must be a list of answers, not a domain"):
         domain.encode(domain)
+
+
+@pytest.mark.parametrize("clip", [False, True])
+def test_a_number_that_is_missing_is_not_beyond_a_limit(clip: bool) -> None:
+    """Rejects the advice to widen the limits, or to write clip = true, for NaN."""
+    with pytest.raises(ValuesError, match="got NaN") as caught:
+        warner.Interval(0, 1, 4, clip=clip).encode([0.2, math.nan])
+    assert "For missing answers use" in str(caught.value) and "limit" not in str(caught.value)
