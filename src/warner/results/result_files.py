@@ -63,7 +63,8 @@ COLUMNS = {
         "The factor by which weights and clusters enlarge the variance of the share. Empty without "
         "a survey design."
     ),
-    "simulated": "`yes` for reports that were made with a seed, `no` for reports of people.",
+    "simulated": "`yes` for reports that were made with a seed, `no` where nothing says so: files "
+    "of other programs do not.",
 }
 
 # What stands above a column in Excel, where that is not its name.
