@@ -136,6 +136,16 @@ def test_raw_codes_are_refused_with_the_flag_and_warned_of_without(folder: Path)
     assert refused.exit_code == 1 and not Path("t.json").exists()
 
 
+def test_a_missing_whole_number_of_pandas_is_no_damage(folder: Path) -> None:
+    """Rejects the advice to copy a file again whose column of reports has NaN."""
+    gaps = np.array(REPORTS["setting"].columns["report"], dtype=np.float64)
+    gaps[3] = np.nan
+    pa.parquet.write_table(TABLE.set_column(1, "said", pa.array(gaps)), "gaps.parquet")
+    counted = ("--study", "study.toml", "--column", "setting=said", "-o", "t.json")
+    refused = run("tally", "gaps.parquet", *counted, ok=False).stderr
+    assert "not whole numbers, such as NaN" in refused and "damaged" not in refused
+
+
 def test_a_file_that_holds_each_report_twice_is_refused_in_any_order(folder: Path) -> None:
     values = [str(i) for i in range(40)]
     Path("many.toml").write_text(
