@@ -375,11 +375,10 @@ class OnPaper:
             if role not in drawn and name.strip().lower() in names
         }
         if unused:
-            are, with_them = ("s {} are", "them") if len(unused) > 1 else (" {} is", "it")
             named = " ".join(f"--{role} {name}" for role, name in unused.items())
             say(
-                f"The column{are.format(' and '.join(unused.values()))} not used; if people were "
-                f"drawn with {with_them}, add {named}."
+                f"Columns that are not used: {', '.join(unused.values())}. If they say how people "
+                f"were drawn, add {named}."
             )
 
     def _say_test(

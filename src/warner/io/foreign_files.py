@@ -308,21 +308,18 @@ def content_digest(path: str) -> str:
 
 def _safely(file: ForeignFile, work: Callable[[], Any]) -> Any:
     """The result of work in the database, whose errors may quote the file and are not shown."""
-    is_damaged = True
+    rule, remedy = "cannot be read as a table of reports", AGAIN
+    if file.is_text:
+        remedy = "Is this file CSV in UTF-8, with the names of the columns in the first line?"
     try:
         with interruptible():
             return work()
-    except duckdb.ConversionException:
-        is_damaged = False
+    except duckdb.ConversionException:  # pandas writes NaN for whole numbers that are missing
+        rule = "has numbers in a column of reports that are not whole numbers, such as NaN"
+        remedy = "Leave out the rows without a report, and write the column as integers"
     except duckdb.Error:
         pass
     file.refuse_damage()
-    rule, remedy = "cannot be read as a table of reports", AGAIN
-    if not is_damaged:  # pandas writes NaN for whole numbers that are missing
-        rule = "has numbers in a column of reports that are not whole numbers, such as NaN"
-        remedy = "Leave out the rows without a report, and write the column as integers"
-    if file.is_text:
-        remedy = "Is this file CSV in UTF-8, with the names of the columns in the first line?"
     raise FileError(redacted_address(file.path), rule, None, remedy)
 
 

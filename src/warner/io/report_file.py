@@ -358,7 +358,8 @@ def open_reports(path: str) -> ReportFile:
     of_round = head.get("round")
     if of_round is not None and (type(of_round) is not int or of_round < 1):
         wrong.append(("has a round that is not a whole number from 1 on", None))
-    for rule, got in wrong:
+    if wrong:
+        rule, got = wrong[0]
         raise FileError(path, rule, got, AS_WRITTEN)
     simulation = bool(head.get("simulation"))
     public = _public(path, head.get("public") if form.holds_public else None)

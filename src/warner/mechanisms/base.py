@@ -958,7 +958,7 @@ class Mechanism(Hinting, ABC):
 
 
 class CountedAsAnother(Mechanism):
-    """A mechanism whose reports are those of another one, ``_counted_as``. Abstract."""
+    """A mechanism that sends the reports of another one, ``_counted_as``. Abstract."""
 
     _counted_as: Mechanism
 

@@ -184,8 +184,8 @@ class Reports(Hinting):
             attribute: the attribute, with which the names of columns begin, such as
                 ``smokes_report`` in a study; left out, the columns are named as in ``columns``.
             keep_order: False for a frame that is written to a file or given away. Its rows are in
-                random order, as those of :meth:`to_bytes`, and it has no index. Public columns
-                can no longer be put beside it, so put them into a report file or a study instead.
+                random order, as those of :meth:`to_bytes`, and it has no index. A column in the
+                order of the people no longer fits beside it; a report file can hold such columns.
 
         Returns:
             The frame, n rows and a column for each number of a report. With ``keep_order`` the rows

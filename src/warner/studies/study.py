@@ -561,7 +561,7 @@ class Study(Hinting):
             columns: of a frame, {attribute: its columns}, as in
                 :meth:`warner.mechanisms.Mechanism.tally`. Left out, they are named as in a report
                 file: ``smokes_report``. Of a study with ``[repeat]`` a column ``round``
-                says of which round the reports are; several rounds are refused.
+                says in which round the reports were sent; several rounds are refused.
 
         Returns:
             {attribute: Tally}. For joint tallies see ``study.together.tally``.

@@ -235,11 +235,11 @@ def test_the_command_of_a_survey_on_paper_stands_in_the_pages_and_takes_decimals
     assert "weighted by weight, in clusters by village, in strata by region: 20 clusters" in shown
     alone = ("estimate", "survey.csv", "--design", "undeclared=crosswise:1/6")
     note = (
-        "The columns weight and village are not used; if people were drawn with them, add "
+        "Columns that are not used: weight, village. If they say how people were drawn, add "
         "--weights weight --cluster village."
     )
     assert run(*alone).output.count(note) == 1 and note not in run("-q", *alone).output
-    assert "The column village is not used" in run(*alone, "--weights", "weight").output
+    assert "Columns that are not used: village." in run(*alone, "--weights", "weight").output
     assert "not used" not in run(*said.replace(".xlsx", ".csv").split()).output
 
 

@@ -112,7 +112,7 @@ _NOT_OF_TWO_CARDS = (
     *("kind", "summaries", "plot_paths", "background", "target", "weights", "cluster", "strata"),
     *_OF_TABLES,
 )
-_NOT_OF_GROUPS = ("method_name", "joint", "kind", "with_reports", "background", "forged")
+_NOT_OF_GROUPS = ("method_name", "joint", "kind", "with_reports", "background", "is_total")
 
 
 _FORGED_IN_GROUPS = (
@@ -120,8 +120,8 @@ _FORGED_IN_GROUPS = (
     "tally without --by, each group by itself"
 )
 _ABOUT_FORGED_GROUPS = (
-    "The part that was made up is of the reports of each group. Whoever makes up reports can "
-    "choose the group: if all of them may be in one group, they are a larger part of its reports."
+    "This share of made-up reports is taken in each group by itself. Whoever makes up reports can "
+    "choose the group: if all of them may be in one group, they are a larger share of its reports."
 )
 
 
@@ -332,7 +332,7 @@ class EstimateRequest:
             each = f"{_FORGED_IN_GROUPS}. Several files: estimate each by itself"
             refuse_given(["forged"], f"{why}shares of others", each)
             rule, remedy = f"cannot be used with {way}", f"Leave out {{}} or {way}"
-            refuse_given((*_NOT_OF_GROUPS, "is_total"), rule, remedy)
+            refuse_given(_NOT_OF_GROUPS, rule, remedy)
         has_columns = not set(names_in(self.by)) <= {FILES}
         if self.within is not None and not has_columns and len(self.tallies) < 2:
             remedy = "Give several files, or --by with another public column, such as --by week"
