@@ -11,7 +11,9 @@ LARGEST = 2**26  # counts of all groups together
 _LANES = 255
 _BLOCK = 2**18  # bytes of reports at a time, so that the arrays fit the cache
 _COLUMNS = 2**10  # bytes of a report at a time
-_PER_CELL = 10  # bytes for each count of a table, from which on several are counted together
+# How many bytes there must be for each count of a table that counts so many of them together.
+_PER_CELL = {2: 1.5, 3: 10.0, 4: 10.0}
+_MANY = 2**15  # bytes from which on several are counted together
 # Every second pair, the lower half of every four bits, and of every byte.
 _EVERY = {1: 0x5555555555555555, 2: 0x3333333333333333, 4: 0x0F0F0F0F0F0F0F0F}
 
@@ -38,9 +40,9 @@ def count_values(index: np.ndarray, size: int, repeats: np.ndarray | None = None
 def _count_bytes(values: np.ndarray, size: int) -> np.ndarray:
     """How often each of 0..size-1 occurs among bytes, int64 (size,)."""
     # Up to four bytes at a time are one number, so that there are fewer steps than bytes.
-    most = min(len(values) // _PER_CELL, 2**16)
-    together = max(r for r in range(1, 5) if r == 1 or size**r <= most)
-    if together == 1:
+    most = {r: min(2**16, len(values) / least) for r, least in _PER_CELL.items()}
+    together = max((r for r in most if size**r <= most[r]), default=1)
+    if together == 1 or len(values) < _MANY:
         return np.bincount(values, minlength=size)
     steps = len(values) // together
     joined = values[:steps].astype(np.uint16)
