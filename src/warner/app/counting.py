@@ -66,7 +66,9 @@ class CountRequest:
     keep_reports: bool | None
     allow_equal: bool = False  # whether files may have equal counts
     allow_simulated: bool = False  # whether simulated reports may be added to real ones
-    require_headers: bool = False  # whether files without the header of warner are refused
+    # whether files without the header of warner are refused; False where somebody says that their
+    # reports are of the study, None where nobody says anything and a warning is due
+    require_headers: bool | None = None
     simulated: bool = False  # whether all reports are a simulation, whatever their files say
     round: int | None = None  # the round that the option --round says
     allow_implausible: bool = False  # whether counts may be such that no answers make by chance
@@ -118,7 +120,7 @@ def count_all(paths: Sequence[str], request: CountRequest, checkpoint: str | Non
             for group, tallies in one.totals.items():
                 marked = {name: t.marked(request.simulated) for name, t in tallies.items()}
                 one.totals[group] = by_group.setdefault(group, {})[one.path] = marked
-        _say(sums)
+        _say(sums, request.require_headers is None)
         if request.round is None:
             _warn_of_rounds(sums, request.plan)
         try:
@@ -492,8 +494,11 @@ def _count_foreign(source: DataFile, path: str, plan: Study, request: CountReque
     return CountedFile(None, seal, tallies, True, not stated.silent_on)
 
 
-def _say(sums: Sequence[GroupTotals]) -> None:
-    """Say what is to be said of the files, once for all arguments of which it holds."""
+def _say(sums: Sequence[GroupTotals], is_open: bool) -> None:
+    """Say what is to be said of the files, once for all arguments of which it holds.
+
+    It is open whose reports they are where the command does not say it either.
+    """
     foreign: dict[tuple[str, bool], list[GroupTotals]] = {}
     simulated = []
     for one in sums:
@@ -508,7 +513,7 @@ def _say(sums: Sequence[GroupTotals]) -> None:
         for other_title, paths in one.other_titles.items():
             warn_of_title(_few(paths), other_title)
     for (codes, marked), alike in foreign.items():
-        _say_foreign(alike, codes, marked)
+        _say_foreign(alike, codes, marked, is_open)
     if simulated:
         warn_of_simulation(_few(simulated))
 
@@ -537,7 +542,7 @@ def _few(paths: Sequence[str]) -> str:
     return " and ".join(paths) if len(paths) < 3 else f"{paths[0]} and {len(paths) - 1:,} others"
 
 
-def _say_foreign(sums: Sequence[GroupTotals], codes: str, marked: bool) -> None:
+def _say_foreign(sums: Sequence[GroupTotals], codes: str, marked: bool, is_open: bool) -> None:
     """Say what was checked of files that another program wrote, and what was not."""
     rows = sum(sum(one.foreign.values()) for one in sums)
     if codes and sums[0].by_card:
@@ -557,8 +562,9 @@ def _say_foreign(sums: Sequence[GroupTotals], codes: str, marked: bool) -> None:
     made = " or ".join([", ".join(unknown[:-1]), unknown[-1]]) if unknown[1:] else unknown[0]
     counted_as = (
         f" The reports were counted with what the study says: {codes}. Answers that were not "
-        "randomised can look the same. To refuse files from other programs, add --require-headers."
-        if codes
+        "randomised can look the same. To refuse files from other programs, add --require-headers. "
+        "If you know that all these reports are of this study, add --of-this-study."
+        if codes and is_open
         else ""
     )
     beside = ""
@@ -572,7 +578,8 @@ def _say_foreign(sums: Sequence[GroupTotals], codes: str, marked: bool) -> None:
         f"mechanisms can send. The {they} not say {made}, so this could not be checked."
         f"{counted_as}{beside}"
     )
-    if codes:  # also with --quiet: reports of another epsilon would be counted without a word
+    # Also with --quiet: reports of another epsilon would be counted without a word.
+    if codes and is_open:
         warning(text)
     else:
         say(text)

@@ -136,6 +136,25 @@ def test_raw_codes_are_refused_with_the_flag_and_warned_of_without(folder: Path)
     assert refused.exit_code == 1 and not Path("t.json").exists()
 
 
+def test_who_says_that_all_reports_are_of_the_study_is_not_warned_each_night(
+    folder: Path,
+) -> None:
+    """Rejects a warning after the statement, and one by which counts are taken as they are."""
+    pa.parquet.write_table(TABLE, "plain.parquet")
+    columns = ("--column", "setting=said", "-o", "t.json")
+    counted = ("--study", "study.toml", *columns)
+    assert run("-q", "tally", "plain.parquet", *counted, "--of-this-study").stderr == ""
+    assert load_tallies("t.json") == _wanted()
+    done = run("tally", "plain.parquet", *counted, "--of-this-study")
+    assert "so this could not be checked" in done.stderr and "WARNING" not in done.stderr
+    done = run("tally", "plain.parquet", *columns, "--of-this-study", ok=False)
+    assert "--of-this-study: needs --study" in done.stderr
+    raw = TABLE.set_column(1, "said", pa.array([0] * 60, pa.int64()))
+    pa.parquet.write_table(raw, "raw.parquet")
+    done = run("tally", "raw.parquet", *counted, "--of-this-study", ok=False)
+    assert "cannot be chance" in done.stderr
+
+
 def test_a_missing_whole_number_of_pandas_is_no_damage(folder: Path) -> None:
     """Rejects the advice to copy a file again whose column of reports has NaN."""
     gaps = np.array(REPORTS["setting"].columns["report"], dtype=np.float64)

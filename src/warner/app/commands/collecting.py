@@ -428,11 +428,12 @@ def _spent(study: Study) -> str:
     "REPORTS are then files of counts too. May be repeated; all files are added up.",
 )
 @click.option(
-    "--require-headers",
-    is_flag=True,
+    "--require-headers/--of-this-study",
+    default=None,
     help="Refuse files that warner did not write, or that another program saved again. Such files "
-    "do not say which study their reports are from, or whether they are complete. Without "
-    "this option, they only cause a warning.",
+    "do not say which study their reports are from, or whether they are complete. If you know that "
+    "all reports were made as the study says, --of-this-study counts them without a warning. "
+    "Default: count them with a warning.",
 )
 @click.option(
     "--expect-reports",
@@ -464,7 +465,7 @@ def tally(
     number: int | None,
     checkpoint: str | None,
     counts: tuple[str, ...],
-    require_headers: bool,
+    require_headers: bool | None,
     expect_reports: int | None,
     expect_groups: tuple[str, ...],
     smallest_group: int,
@@ -523,6 +524,8 @@ def tally(
     refuse_overwriting(output, *reports, *([study] if study else []), *counts)
     require_tally_ending(output)
     plan = None if study is None else Study.load(study)
+    if plan is None and require_headers is False:
+        raise ArgumentError("--of-this-study", "needs --study, which says what the reports are")
     if counts:
         others = {
             "--checkpoint": checkpoint,
@@ -531,6 +534,7 @@ def tally(
             "--column": columns,
             "--keep-reports": keep_reports,
             "--require-headers": require_headers,
+            "--of-this-study": require_headers is False,
         }
         wrong = [name for name, given in others.items() if given]
         paths_of_counts = [file.path for path in (*counts, *reports) for file in files_of(path)]
