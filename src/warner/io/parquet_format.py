@@ -151,10 +151,9 @@ def _count(
 ) -> bool:
     """Count some row groups of a file, and say whether all is right; see :func:`count_columns`."""
     names = list(columns)
-    with pq.ParquetFile(os.path.abspath(path), metadata=metadata, buffer_size=_STREAM) as file:
-        for batch in file.iter_batches(
-            _ROWS, row_groups=list(groups), columns=names, use_threads=False
-        ):
+    with _opened(path, metadata=metadata, buffer_size=_STREAM) as file:
+        options = {"row_groups": list(groups), "columns": names, "use_threads": False}
+        for batch in _undamaged(path, file.iter_batches(_ROWS, **options)):
             if stop.is_set():
                 return False
             number = None
@@ -166,6 +165,26 @@ def _count(
             assert number is not None
             table.add(number)
     return True
+
+
+def _opened(path: str | BinaryIO, **options: Any) -> pq.ParquetFile:
+    """A Parquet file whose pages are compared with their checksums, where it has any."""
+    # The absolute path, because a name such as s3:... would be taken for a network's.
+    where = os.path.abspath(path) if isinstance(path, str) else path
+    return pq.ParquetFile(where, page_checksum_verification=True, **options)
+
+
+def _undamaged(path: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same batches; a page that cannot be read is an error, which DuckDB may not notice."""
+    try:
+        yield from batches
+        return
+    except OSError:
+        if not Path(path).exists():
+            raise
+    raise FileError(
+        path, "has a page that was damaged", None, "Copy it here again, or save it again"
+    )
 
 
 def _index(column: pa.Array, size: int, alone: bool) -> np.ndarray | None:
@@ -216,12 +235,11 @@ class ParquetFormat(FileFormat):
     ) -> Iterator[pa.RecordBatch]:
         names = [*public, *columns]
         rows = max(1, min(ROWS_PER_BATCH, _CELLS // len(names)))
-        # The absolute path, because a name such as s3:... would be taken for a network's.
-        with pq.ParquetFile(os.path.abspath(path)) as file:
+        with _opened(path) as file:
             yield from file.iter_batches(rows, columns=names)
 
     def block_batches(self, path: str, names: list[str], rows: int) -> Iterator[pa.RecordBatch]:
-        with pq.ParquetFile(os.path.abspath(path)) as file:
+        with _opened(path) as file:
             yield from file.iter_batches(rows, columns=names)
 
     def sink(
@@ -237,7 +255,7 @@ class ParquetFormat(FileFormat):
         return _ParquetSink(path, header, fields, use_dictionary=False)
 
     def answers(self, path: str | BinaryIO, names: list[str], bare: bool = False) -> AnswerTable:
-        file = pq.ParquetFile(path)
+        file = _opened(path)
         if b"warner" in (file.schema_arrow.metadata or {}):
             refuse_reports(str(path))
         rows = partial(file.iter_batches, ROWS_PER_BATCH, columns=names)

@@ -155,6 +155,23 @@ def test_who_says_that_all_reports_are_of_the_study_is_not_warned_each_night(
     assert "cannot be chance" in done.stderr
 
 
+def test_a_page_that_does_not_fit_its_checksum_is_refused(folder: Path) -> None:
+    """Rejects counts of reports that were changed on a disk or on their way, bit by bit."""
+    said = pa.array(np.array(REPORTS["setting"].columns["report"]), pa.int32())
+    options: dict[str, Any] = {"compression": "none", "use_dictionary": False}
+    counted = ("--study", "setting.toml", "--column", "setting=said", "-o", "t.json")
+    Path("setting.toml").write_text(STUDY[: STUDY.index("[attributes.long]")])
+    pa.parquet.write_table(
+        pa.table({"said": said}), "whole.parquet", write_page_checksum=True, **options
+    )
+    run("tally", "whole.parquet", *counted)
+    data = Path("whole.parquet").read_bytes()
+    place = data.index(np.array(said).tobytes())
+    Path("changed.parquet").write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+    done = run("tally", "changed.parquet", *counted, ok=False)
+    assert "changed.parquet: has a page that was damaged" in done.stderr
+
+
 def test_a_missing_whole_number_of_pandas_is_no_damage(folder: Path) -> None:
     """Rejects the advice to copy a file again whose column of reports has NaN."""
     gaps = np.array(REPORTS["setting"].columns["report"], dtype=np.float64)
