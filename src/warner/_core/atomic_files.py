@@ -190,10 +190,17 @@ def _umask() -> int:
 
 # What people expect of a file by its name; other endings say nothing.
 _EXPECTED = {
-    **dict.fromkeys([".csv", ".tsv", ".xlsx", ".xls", ".ods"], "a spreadsheet"),
-    **dict.fromkeys([".parquet", ".feather", ".arrow"], "a Parquet or Arrow table"),
+    **dict.fromkeys([".csv", ".tsv", ".tab", ".xlsx", ".xls", ".xlsm", ".ods"], "a spreadsheet"),
+    **dict.fromkeys([".parquet", ".parq", ".pq", ".pqt"], "a Parquet or Arrow table"),
+    **dict.fromkeys([".feather", ".arrow", ".ipc"], "a Parquet or Arrow table"),
+    **dict.fromkeys([".orc", ".avro"], "a table for programs"),
+    **dict.fromkeys([".dta", ".sav", ".rds", ".rdata"], "a data set of a statistics program"),
+    **dict.fromkeys([".db", ".duckdb", ".sqlite"], "a database"),
     **dict.fromkeys([".json", ".jsonl", ".ndjson"], "JSON"),
-    **dict.fromkeys([".png", ".svg", ".html", ".pdf"], "a page or a picture"),
+    **dict.fromkeys([".yaml", ".yml", ".xml"], "data for programs"),
+    **dict.fromkeys([".gz", ".zip", ".zst", ".bz2", ".xz"], "a compressed file"),
+    **dict.fromkeys([".png", ".svg", ".html", ".htm", ".pdf"], "a page or a picture"),
+    **dict.fromkeys([".jpg", ".jpeg", ".gif", ".webp", ".eps"], "a picture"),
     **dict.fromkeys([".pkl", ".pickle"], "a pickle"),
     **dict.fromkeys([".docx", ".doc", ".odt", ".rtf", ".pptx"], "an office document"),
     ".warner": "a file of reports",

@@ -191,6 +191,9 @@ def test_no_file_has_the_name_of_another_format(
             ["estimate", "t.json", "-o", "r.docx"],
             "because people would expect an office document",
         ),
+        (["estimate", "t.json", "-o", "r.pq"], "people would expect a Parquet or Arrow table"),
+        (["estimate", "t.json", "-o", "r.csv.gz"], "people would expect a compressed file"),
+        (["audit", "s.toml", "-o", "a.tex"], "because this result has no form for articles"),
         (["estimate", "t.json", "--csv", "-o", "r.xlsx"], "Give it a name that ends in .csv."),
         (["estimate", "t.json", "--json", "-o", "r.csv"], "Give it a name that ends in .json."),
     ],
@@ -201,6 +204,9 @@ def test_commands_write_what_names_say(
     monkeypatch.chdir(tmp_path)
     warner.io.write_reports(COIN.randomize(["no", "yes"]), "r.parquet")
     COIN.tally(COIN.randomize(["no", "yes"])).save("t.json")
+    Path("s.toml").write_text(
+        '[attributes.a]\nvalues = ["no", "yes"]\nmechanism = "RandomizedResponse"\nepsilon = 1.0\n'
+    )
     assert remedy in CliRunner().invoke(main, arguments).stderr
 
 
