@@ -688,32 +688,33 @@ class Estimate(Solution):
 
     def if_forged(
         self,
-        share: float = 0.01,
+        made_up: float = 0.01,
         level: float = 0.95,
         target: str = "population",
         kind: str | None = None,
     ) -> ForgedBounds:
-        """The bounds of each share if up to a part of the reports was made up, in any way.
+        """The bounds of each share if up to so many reports were made up, in any way.
 
             low = min over forged frequencies z of (l - eta L z) / (1 - eta)
             high = max over forged frequencies z of (h - eta L z) / (1 - eta)
 
         Here l and h are the ends of the interval, L is the unbiased inverse of the channel and eta
         is the part that was made up of the reports about this question. Whoever makes reports up
-        can choose the question where each person is asked some of them: eta is ``share`` times all
-        reports, divided by those about this one. Reports that were made up like honest ones have
-        the law of honest people with other answers, so no test can find them: the bounds say what
-        they can do.
+        can choose the question where each person is asked some of them: eta is the number of
+        reports that were made up, divided by those about this question. Reports that were made up
+        like honest ones have the law of honest people with other answers, so no test can find them:
+        the bounds say what they can do.
 
         Args:
-            share: the part of all reports that was made up, above 0 and below 1.
+            made_up: the part of all reports that was made up, above 0 and below 1; or their number,
+                a whole number from 2.
             level, target, kind: of the interval, as in :meth:`interval`.
 
         Returns:
             ForgedBounds: with ``bounds`` (K, 2).
 
         Raises:
-            ArgumentError: a share outside (0, 1).
+            ArgumentError: neither a part in (0, 1) nor a whole number of reports.
             MismatchError: reports without an unbiased inverse in closed form, or means alone.
 
         >>> from warner import Categorical, RandomizedResponse, estimate
@@ -721,10 +722,12 @@ class Estimate(Solution):
         >>> result = estimate(smoking.tally(smoking.reports([0] * 600 + [1] * 400)))
         >>> (result.if_forged(0.02).bounds - result.interval()).round(3).tolist()[1]
         [-0.028, 0.019]
+        >>> bool((result.if_forged(20).bounds == result.if_forged(0.02).bounds).all())
+        True
         """
         from warner.results.forged import forged_bounds
 
-        return forged_bounds(self._one, share, level, target, kind)
+        return forged_bounds(self._one, made_up, level, target, kind)
 
     def frequencies(self, level: float = 0.95, target: str = "population") -> list[dict[str, Any]]:
         """The frequency of every value of the first of two attributes, such as of every key.

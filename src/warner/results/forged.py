@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,11 +17,12 @@ from warner.results.solution import Solution
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ForgedBounds(Tabular):
-    """The shares of honest people if a part of all reports was made up.
+    """The shares of honest people if some of all reports were made up.
 
     Attributes:
         estimate: the estimate.
         share: the largest part of all reports that was made up.
+        reports: their largest number, where it was given; else None.
         of_question: the part of the reports about this question that is then made up at most, eta.
             It is larger where each person is asked some questions: who makes reports up can choose
             the question.
@@ -30,11 +32,19 @@ class ForgedBounds(Tabular):
 
     estimate: Solution
     share: float
+    reports: int | None
     of_question: float
     level: float
     bounds: np.ndarray
 
     __repr__ = Tabular.__str__
+
+    @property
+    def in_words(self) -> str:
+        """How many reports may be made up, as a clause."""
+        if self.reports is None:
+            return f"up to {100 * self.share:g} % of the reports were made up"
+        return f"up to {self.reports:,} reports ({100 * self.share:.3g} %) were made up"
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each value: value, estimate, low and high."""
@@ -61,12 +71,13 @@ class ForgedBounds(Tabular):
             Column("estimate", unit="share"),
             Column("bounds", "between", "share", ends=("low", "high")),
         ]
-        title = f"{name}: if up to {100 * self.share:g} % of the reports were made up"
+        title = f"{name}: if {self.in_words}"
         return Table(columns, self.rows(), notes, title, self.estimate.data.simulated)
 
     def to_json(self) -> dict[str, Any]:
         """The bounds as JSON data."""
         about = {"share": self.share, "of_question": self.of_question, "level": self.level}
+        about |= {} if self.reports is None else {"reports": self.reports}
         return {"if_forged": {**about, "shares": self.rows()}}
 
 
@@ -103,10 +114,18 @@ def _extremes(solution: Solution) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def forged_bounds(
-    solution: Solution, share: float, level: float, target: str, kind: str | None
+    solution: Solution, made_up: float, level: float, target: str, kind: str | None
 ) -> ForgedBounds:
     """The bounds of :meth:`warner.Estimate.if_forged`."""
-    real("share", share, "Write 0.01 for one report in a hundred", above=0, below=1)
+    sent = solution.data.sent or solution.data.n
+    reports = None
+    # Whoever writes 1 may mean one report, one in a hundred or all: it is refused.
+    if isinstance(made_up, numbers.Integral) and made_up > 1:
+        reports = int(made_up)
+        share = min(1.0, reports / sent)
+    else:
+        remedy = "Write 0.01 for one report in a hundred, or a whole number of reports from 2"
+        share = real("made_up", made_up, remedy, above=0, below=1)
     if solution.data.survey is not None:
         rule = "cannot be bounded with a survey design: a forged report counts by its weight"
         raise MismatchError("forged reports", rule, None, "Leave out weights, clusters and strata")
@@ -120,10 +139,10 @@ def forged_bounds(
     # of one report: the program's corners. Honest reports are fewer, so the noise grows as well.
     least, most = extremes
     data = solution.data
-    eta = min(1.0, share * (data.sent or data.n) / data.n)
+    eta = min(1.0, share * sent / data.n)
     bounds = np.tile([0.0, 1.0], (solution.domain.size, 1))  # where all reports may be made up
     if eta < 1:
         low, high = intervals_of_table(solution, level, target, kind)[0].T
         moved = np.stack([low - eta * most, high - eta * least], axis=1) / (1 - eta)
         bounds = np.clip(moved, 0.0, 1.0)
-    return ForgedBounds(solution, share, eta, level, bounds)
+    return ForgedBounds(solution, share, reports, eta, level, bounds)

@@ -70,6 +70,21 @@ def test_forgers_cannot_leave_the_bounds(target: int) -> None:
     assert not wrong[0] <= honest[target] / n <= wrong[1]
 
 
+def test_a_number_of_reports_is_its_part_of_the_reports_about_a_question() -> None:
+    """Rejects a number that is divided by the reports about another question, or by people twice."""
+    names, yes_no = list("abcd"), warner.Categorical(["no", "yes"])
+    survey = OneOf(Product(**dict.fromkeys(names, yes_no)), 2.0)
+    answers = [dict.fromkeys(names, "no")] * 2_000
+    tally = survey.tally(
+        survey.randomize(answers, rng=np.random.default_rng(1)), keep_reports=False
+    )
+    result = warner.estimate(tally.marked(), attributes=["a"])
+    by_number, by_part = result.if_forged(20), result.if_forged(0.01)
+    assert by_number.bounds.tolist() == by_part.bounds.tolist()
+    assert by_number.of_question == pytest.approx(20 / result.n)
+    assert result.if_forged(result.n).bounds.tolist() == [[0, 1], [0, 1]]
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_forgers_who_choose_the_question_cannot_leave_the_bounds(seed: int) -> None:
     # Rejects a program that takes the part of all reports for that of the reports about the
@@ -97,7 +112,7 @@ def test_more_forged_reports_widen_the_bounds_up_to_everything() -> None:
     assert widths == sorted(widths)
     assert result.if_forged(0.9).bounds.tolist() == [[0, 1]] * 3
     assert "if up to 1 % of the reports were made up" in str(result.if_forged())
-    for share in (0, 1, -0.1, 2):
+    for share in (0, 1, -0.1, 2.0):
         with pytest.raises(ArgumentError, match="above 0 and below 1"):
             result.if_forged(share)
 
@@ -117,6 +132,10 @@ def test_the_command_line_bounds_shares(tmp_path: Path, monkeypatch: pytest.Monk
         assert bound["low"] <= row["low"] and row["high"] <= bound["high"]
     run("estimate", "tally.json", "--forged", "1%", "-o", "shares.csv")
     assert "share if forged" in Path("shares.csv").read_text(encoding="utf-8")
+    said = run("estimate", "tally.json", "--forged", "8").stdout
+    assert said.count("if up to 8 reports (1 %) were made up") == 2
+    counted = json.loads(run("estimate", "tally.json", "--forged", "8", "--json").stdout)
+    assert counted[0]["if_forged"] == data[0]["if_forged"] | {"reports": 8}
     assert (
         "must be above 0 % and below 100 % of the reports"
         in run("estimate", "tally.json", "--forged", "1", ok=False).output
@@ -136,6 +155,9 @@ def test_each_group_has_the_bounds_of_its_own_reports(
     said = run("estimate", "t.json", "--forged", "2%")
     assert "north, smokes: if up to 2 % of the reports were made up" in said.stdout
     assert "Whoever makes up reports can choose the group" in said.stderr
+    said = run("estimate", "t.json", "--forged", "20")
+    assert "north, smokes: if up to 20 reports (5 %) were made up" in said.stdout
+    assert "choose the group" not in said.stderr  # all 20 are in each group already
     run("estimate", "t.json", "--forged", "2%", "-o", "e.json", "-o", "e.csv")
     with open("e.csv", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["measure"] == "share if forged"]

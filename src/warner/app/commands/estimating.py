@@ -899,7 +899,7 @@ def _write_groups(
         lambda: table_of_groups(columns, results, *shown, named, not request.no_shares, more_rows),
         tables,
     )
-    if forged:
+    if forged and most is not None and most < 1:  # of a number, all may be in each group
         say(_ABOUT_FORGED_GROUPS)
 
 

@@ -441,21 +441,24 @@ def refuse_given(names: Iterable[str], rule: str, remedy: str | None = "Leave ou
         raise ArgumentError(option, rule, None, remedy and remedy.replace("{}", option))
 
 
-class Percentage(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
-    """A part of the reports: 1% or 0.01."""
+class MadeUp(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
+    """A part of the reports, 1% or 0.01, or a number of reports such as 100."""
 
-    name = "percentage"
+    name = "part or number"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> float:
-        """The part as a number between 0 and 1; refused elsewhere."""
+        """The part as a number between 0 and 1, or a whole number; refused elsewhere."""
         from warner.designs.chances import chance
 
+        text = str(value).replace(",", "")
+        if text.isdecimal() and int(text) > 1:
+            return int(text)
         try:
             return float(chance("forged", value))
         except ArgumentError:
             self.fail(
-                f"{value!r} must be above 0 % and below 100 % of the reports. Write for example 1% "
-                "or 0.01.",
+                f"{value!r} must be above 0 % and below 100 % of the reports, such as 1% or 0.01, "
+                "or a number of reports, such as 100.",
                 param,
                 ctx,
             )
@@ -463,8 +466,8 @@ class Percentage(click.ParamType):  # type: ignore[type-arg]  # generic since cl
 
 forged_part = click.option(
     "--forged",
-    type=Percentage(),
-    metavar="PART",
+    type=MadeUp(),
+    metavar="PART or N",
     help="Also show how low and how high each true share can be if up to this part of the reports, "
-    "such as 1%, was made up.",
+    "such as 1%, or up to so many reports, such as 100, were made up.",
 )

@@ -80,7 +80,8 @@ class Settings:
     labels: Mapping[str, str] = field(default_factory=dict)  # {attribute: the text of its question}
     method: Estimator | None = None  # the estimator of groups; None for the default of each
     dropped: tuple[str, ...] = ()  # the attributes at which people without an answer were left out
-    forged: float | None = None  # the part of the reports that may be made up, in a table of bounds
+    # the part of the reports that may be made up, or their number, in a table of bounds
+    forged: float | None = None
     design: SurveyDesign | None = None  # how people were drawn; None where one by one
     is_short: bool = False  # whether the report is one page: results, differences and privacy
     # {question of a table on paper: who was left out when it was counted, in sentences}
@@ -425,15 +426,15 @@ class Question:
 
     def _if_forged(self, rows: Sequence[Row]) -> list[Block]:
         """The table of bounds if a part of the reports was made up, where it is asked for."""
-        share, level = self.settings.forged, self.settings.level
-        if share is None:
+        made_up, level = self.settings.forged, self.settings.level
+        if made_up is None:
             return []
         if self.settings.design is not None:
             return [
                 "How far made-up reports could move these shares is not computed, because people "
                 "have weights, and a made-up report counts as much as its weight."
             ]
-        bounds = self.estimate.if_forged(share, level, self.settings.target)
+        bounds = self.estimate.if_forged(made_up, level, self.settings.target)
         names = [name_of(row["value"], self.domain) for row in bounds.rows()]
         listed = {
             name: {**row, "value": name} for name, row in zip(names, bounds.rows(), strict=True)
@@ -444,7 +445,7 @@ class Question:
                 "How far made-up reports could move shares is computed only for single answers, "
                 "not for ranges of answers."
             ]
-        caption = f"Shares if up to {100 * share:g} % of the reports were made up"
+        caption = f"Shares if {bounds.in_words}"
         if self.domain.nonresponse is not None:
             caption += "; shares of all people asked"
         return [table_of_shares(caption, "answer", shown, level, "between"), *bounds.table().notes]
