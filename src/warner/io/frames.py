@@ -239,17 +239,18 @@ def report_columns(
         named |= column
     elif column is not None:
         named = {name: f"{column}_{name}" for name in parts}
-        if len(parts) == 1 and (column in names or column.endswith(f"_{parts[0]}")):
+        if len(parts) == 1 and (column in names or named[parts[0]] not in names):
             named = {parts[0]: column}
     elif any(name not in names for name in parts):
         named = _guessed(parts, names) or named
     if missing := [name for name in named.values() if name not in names]:
         several = len(named) > 1
         listed = few(list(named.values()))
-        if isinstance(column, str) and not several and not column.endswith(f"_{parts[0]}"):
-            listed = f"{column} or {listed}"
+        if isinstance(column, str) and not several and not f"_{column}".endswith(f"_{parts[0]}"):
+            listed = f"{column} or {column}_{parts[0]}"
         rule = f"must have the {'columns' if several else 'column'} {listed}"
-        there = few(names) if not may_hold_answers else f"the {len(names)} names in its first line"
+        many = f"{len(names)} names" if len(names) > 1 else "1 name"
+        there = few(names) if not may_hold_answers else f"the {many} in its first line"
         got = f"no {few(missing)} among {there}" if names else "no columns"
         cure = (
             "Say which column holds "

@@ -121,6 +121,14 @@ def test_a_column_is_named_by_a_text() -> None:
         COIN.tally(frame, column="sed")
 
 
+@pytest.mark.parametrize("name", ["report", "said_report"])
+def test_a_column_that_ends_in_report_is_named_once(name: str) -> None:
+    """Rejects a message that asks for report_report."""
+    frame = pl.DataFrame({"other": [0, 1]})
+    with pytest.raises(ReportError, match=f"must have the column {name}; got no {name} among"):
+        COIN.tally(frame, column=name)
+
+
 def test_a_gap_in_a_public_column_is_named_by_its_place() -> None:
     reports = COIN.reports([0, 1, 1])
     with pytest.raises(ValuesError, match=r"position 1: .*got no value"):
