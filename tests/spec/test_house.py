@@ -269,6 +269,21 @@ print(all(loaded(room) > 0 for room in ("domains", "mechanisms", "estimators", "
     assert _fresh(code).splitlines() == ["0 0 0 0", "0 0 0 0 0 True", "True"]
 
 
+def test_a_file_of_text_is_counted_without_a_database(tmp_path: Path) -> None:
+    """Rejects a start of a command that loads what this file does not need."""
+    code = f"""
+import sys
+from click.testing import CliRunner
+from warner import Categorical, RandomizedResponse, io
+from warner.app.cli import main
+coin, path = RandomizedResponse(Categorical(["no", "yes"]), 1.0), {str(tmp_path / "r.csv")!r}
+io.write_reports(coin.randomize(["no", "yes"] * 50), path)
+assert CliRunner().invoke(main, ["tally", path]).exit_code == 0
+print(sorted({{"duckdb", "narwhals"}} & set(sys.modules)))
+"""
+    assert _fresh(code).strip() == "[]"
+
+
 def test_an_estimate_imports_few_modules_of_the_package(tmp_path: Path) -> None:
     # Imports follow use: a share of labels needs no numbers, groups, charts, files or studies.
     count = "print(len([m for m in sys.modules if m.startswith('warner')]), 'scipy' in sys.modules)"
