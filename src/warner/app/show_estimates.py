@@ -249,5 +249,10 @@ def show_group_estimates(
 
 def show_differences(name: str, result: Differences) -> None:
     """Print the differences of one attribute and the test of all."""
-    table = result.table()
-    show(replace(table, title=f"{name}: {table.title[0].lower()}{table.title[1:]}"))
+    show(replace(result.table(), title=title_of_differences(name, result)))
+
+
+def title_of_differences(name: str, result: Differences) -> str:
+    """The title of the differences of one attribute, whose name stands in it once."""
+    title = replace(result, question="").table().title
+    return f"{name}: {title[0].lower()}{title[1:]}"

@@ -515,6 +515,10 @@ def test_items_are_compared_in_one_table(tmp_path: Path) -> None:
     # Holm's method over the items, and not within each of them.
     expected = [3 * p["p"][0], 2 * p["p"][1], max(2 * p["p"][1], p["p"][2])]
     assert p["p_holm"].to_list() == pytest.approx([min(1.0, each) for each in expected])
+    warn("estimate", "--compare-groups", *files, "-o", str(tmp_path / "dark.tex"))
+    first = (tmp_path / "dark.tex").read_text().splitlines()[0]
+    # Rejects a title that begins with the question twice.
+    assert "settings: dark: the group minus" in first and first.count("dark") == 1
     warn("estimate", "--compare-groups", *files, "--plot", str(tmp_path / "forest.json"))
     forest = (tmp_path / "forest.json").read_text()
     assert all(f'"{item}"' in forest for item in shares) and "week2 minus week1" in forest

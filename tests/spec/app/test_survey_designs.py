@@ -176,7 +176,7 @@ def test_weighted_results_say_so(here: Path) -> None:
     run(*only, "--compare-groups", "--plot", "d.json", "-o", "d.tex")
     assert "people are weighted by w" in Path("d.json").read_text()
     differences = Path("d.tex").read_text()
-    assert "smokes: The group minus the reference" in differences
+    assert "smokes: the group minus the reference" in differences
     assert "& yes &" in differences and "& no &" not in differences
     run(*only[:-1], "units", "-o", "u.tex")
     assert Path("u.tex").read_text().count(r"\\") == 13  # of two groups and six answers

@@ -57,6 +57,7 @@ from warner.app.show_estimates import (
     show_items,
     show_redistributed,
     show_sources,
+    title_of_differences,
 )
 from warner.app.terminal import say
 from warner.app.what_files_hold import (
@@ -1189,7 +1190,7 @@ def _compare_groups(request: EstimateRequest) -> None:
         lambda: [of_table[title] | result.to_json() for title, result in results.items()],
         lambda: table_of_rows(rows, is_simulated, SHARES),
         lambda: [
-            replace(_of_yes(result), title=f"{name}: {result.table().title}")
+            replace(_of_yes(result), title=title_of_differences(name, result))
             for name, result in results.items()
         ],
     )
