@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from statistics import NormalDist
@@ -176,10 +176,32 @@ def shown_once(plans: Mapping[str, Hashable]) -> Iterator[tuple[str, str]]:
         yield first, f"each of these {len(others) + 1} questions" if others else first
 
 
+def plan_of_labels(chosen: Mechanism, people: int) -> Hashable:
+    """What a plan depends on: of labels their number, and not how they are called."""
+    header = dict(chosen.header)
+    if type(chosen.domain) is Categorical and not chosen.is_on_paper:
+        header |= {"domain": chosen.domain.size, "domain_sha256": ""}
+    return canonical(header), people
+
+
+def _without_legend(sentences: Iterable[str], legend: Sequence[str], said: set[str]) -> list[str]:
+    """The sentences without those of the legend that stand under another table above."""
+    listed = [sentence for sentence in sentences if sentence not in said]
+    said.update(legend)
+    return listed
+
+
 def show_plan(
-    attribute: str, ranking: Plan, chosen: Mechanism, on_paper: PlannedDesign | None = None
+    attribute: str,
+    ranking: Plan,
+    chosen: Mechanism,
+    on_paper: PlannedDesign | None = None,
+    said: set[str] | None = None,
 ) -> None:
-    """Print a ranking of mechanisms, with the mechanism of the study or the design marked."""
+    """Print a ranking of mechanisms, with the mechanism of the study or the design marked.
+
+    What explains columns is left out where it was ``said`` before, under another table.
+    """
     if on_paper is not None and on_paper.has_width:  # which says what to expect of the estimate
         ranking = ranking.unbiased_alone()
     table = ranking.table()
@@ -208,7 +230,9 @@ def show_plan(
         if has_bands(chosen.domain) and can_simulate(chosen.domain):
             show(*_about_mean(chosen, ranking.n, ranking.wanted))
     codes = [DECLARE_CODES] if may_be_codes(chosen.domain) else []
-    show(*_about_ranking(ranking, chosen), *table.notes, *codes)
+    above = set() if said is None else said
+    notes = _without_legend(table.notes, ranking.legend, above)
+    show(*_about_ranking(ranking, chosen), *notes, *codes)
 
 
 def _is_own(result: RankedMechanism, chosen: Mechanism) -> bool:
@@ -641,6 +665,7 @@ _ABOUT_WIDTHS = (
     "often. The widths were computed from invented answers. Your widths will differ, mostly by "
     "less than a fifth."
 )
+NEAR_HALF = "The interval of a share near 50 % is wider. To plan for that, add --share 0.5."
 _EXPLAINED = (0.5, 1.0, 2.0)
 
 
@@ -656,8 +681,9 @@ def show_proposals(
     of_rounds = "in each round (to see all rounds, run: warner audit)"
     when = of_rounds if has_rounds else "in all"
     texts = {name: json.dumps(one.to_json(), sort_keys=True) for name, one in planned.items()}
+    said: set[str] = set()
     for first, title in shown_once(texts):
-        _show(title, planned[first], sizes)
+        _show(title, planned[first], sizes, said)
     show(
         *(f"{attribute}: {stated}, as the study says." for attribute, stated in fixed.items()),
         _ABOUT_WIDTHS,
@@ -753,8 +779,8 @@ def show_blocks(mechanism: OneOf | HiddenQuestion, people: int, question: str) -
     show(Table(columns, rows, notes))
 
 
-def _show(attribute: str, planned: PlannedAttribute, sizes: Sequence[int]) -> None:
-    """Print one proposal."""
+def _show(attribute: str, planned: PlannedAttribute, sizes: Sequence[int], said: set[str]) -> None:
+    """Print one proposal, without what was ``said`` to explain columns above."""
     proposal = planned.proposal
     values, people = proposal.domain.size, plural(proposal.n, "person", "people")
     if planned.among > 1:
@@ -762,7 +788,8 @@ def _show(attribute: str, planned: PlannedAttribute, sizes: Sequence[int]) -> No
     lines = ", ".join(f"{key} = {as_text(value)}" for key, value in planned.added.items())
     title = f"{attribute}: {values:,} values, {people}"
     table = proposal.table(planned.times, planned.among)
-    notes = [*proposal.legend, *sentences(planned)]
+    legend = [*proposal.legend, NEAR_HALF]
+    notes = _without_legend([*proposal.legend, *sentences(planned)], legend, said)
     if may_be_codes(proposal.domain):
         notes.append(DECLARE_CODES)
     show(replace(table, notes=notes, title=title), f"Proposed: {lines}.")
@@ -809,9 +836,7 @@ def sentences(planned: PlannedAttribute) -> list[str]:
             f"{proposal.share_in_words}."
         )
         if share < 40:  # the variance of a share is largest at a half
-            out.append(
-                "The interval of a share near 50 % is wider. To plan for that, add --share 0.5."
-            )
+            out.append(NEAR_HALF)
     if expected.mean is not None:
         ((low, high),) = proposal.domain.answered.ends
         whose = "" if proposal.domain.nonresponse is None else " of those who answer"

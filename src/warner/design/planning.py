@@ -425,8 +425,9 @@ class Plan(Ranking[RankedMechanism]):
             rows.append(row)
         return rows
 
-    def _notes(self) -> list[str]:
-        """Which error is which."""
+    @property
+    def legend(self) -> list[str]:
+        """Which error is which, as sentences."""
         first, notes = self.best, []
         if self.loss != "w1":
             at = "as you guessed" if self.has_guess else "equal"
@@ -451,14 +452,18 @@ class Plan(Ranking[RankedMechanism]):
             )
         if first.people is not None and self.wanted is None:
             notes.append("Column needs: how many people are needed to get the error that you want.")
-        simulated = first.guessed or first.default
-        if simulated is not None:
-            off = max(1, round(200 * simulated.standard_error / simulated.error))
-            notes.append(
-                'Errors of "warner estimate" are simulated. The error in the first row is right to '
-                f"within about {off} %."
-            )
         return notes
+
+    def _notes(self) -> list[str]:
+        simulated = self.best.guessed or self.best.default
+        if simulated is None:
+            return self.legend
+        off = max(1, round(200 * simulated.standard_error / simulated.error))
+        return [
+            *self.legend,
+            'Errors of "warner estimate" are simulated. The error in the first row is right to '
+            f"within about {off} %.",
+        ]
 
 
 @dataclass(frozen=True)

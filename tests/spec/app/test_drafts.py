@@ -272,9 +272,27 @@ def test_questions_with_equal_plans_are_printed_once(tmp_path: Path) -> None:
     said = run("plan", str(draft), "--people", "6000").output
     assert "Planned alike: s0, s1, s2, s3, s4" in said and "each of these 5 questions: 2" in said
     assert said.count("Expect a 95 % interval") == 2 and "\nsize: 3 values" in said
+    assert said.count("interval at 10 %: how wide") == said.count("near 50 % is wider") == 1
     draft.write_text(ITEMS + "epsilon = 2.0\n")  # of 6,000 people, blocks differ by rounding
     said = run("plan", str(draft), "--people", "6000").output
     assert "each of these 3 questions: 2 values" in said and said.count("(in the study)") == 1
+
+
+def test_how_labels_are_called_does_not_matter_to_a_plan(tmp_path: Path) -> None:
+    """Rejects a table for each of two equal questions, and one table of different mechanisms."""
+    study = tmp_path / "study.toml"
+    questions = {"theme": '"light", "dark"', "font": '"small", "large"', "long": '"a", "b", "c"'}
+    made = dict.fromkeys(questions, "RandomizedResponse")
+    questions["bits"], made["bits"] = '"no", "yes"', "UnaryEncoding"
+    study.write_text(
+        "".join(
+            f'[attributes.{name}]\nvalues = [{values}]\nmechanism = "{made[name]}"\nepsilon = 1.0\n'
+            for name, values in questions.items()
+        )
+    )
+    said = run("plan", str(study), "--people", "6000").output
+    assert "Planned alike: theme, font\n" in said and "\nbits: 2 values" in said
+    assert said.count("Column unbiased:") == 1 and said.count("in the first row") == 3
 
 
 def test_a_liar_chooses_the_item(tmp_path: Path) -> None:

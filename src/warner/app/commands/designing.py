@@ -15,7 +15,7 @@ from warner._core.atomic_files import write_whole
 from warner._core.errors import ArgumentError, WarnerError
 from warner._core.progress import steps
 from warner._core.table import as_text
-from warner._core.text import canonical, visible
+from warner._core.text import visible
 from warner.app import terminal
 from warner.app.commands.options import (
     Below1,
@@ -36,6 +36,7 @@ from warner.app.show_designs import (
     comments,
     influence_of_blocks,
     people_of_blocks,
+    plan_of_labels,
     show_audits,
     show_blocks,
     show_gain,
@@ -362,11 +363,11 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
         numbers = sorted({result.n for result in plans.values()}, reverse=True)
         rounded = {n: n - 1 if n - 1 in numbers else n for n in numbers}
         laws = {
-            name: (canonical(chosen[name].header), rounded[result.n])
-            for name, result in plans.items()
+            name: plan_of_labels(chosen[name], rounded[result.n]) for name, result in plans.items()
         }
+        said: set[str] = set()
         for attribute, title in shown_once(laws):
-            show_plan(title, plans[attribute], chosen[attribute], on_paper.get(attribute))
+            show_plan(title, plans[attribute], chosen[attribute], on_paper.get(attribute), said)
         if plans:
             terminal.explain(WEIGHT)
         if len(on_paper) < len(plans):
