@@ -119,6 +119,10 @@ def count_all(paths: Sequence[str], request: CountRequest, checkpoint: str | Non
                 raise EmptyError(one.path, "holds no reports")
             for group, tallies in one.totals.items():
                 marked = {name: t.marked(request.simulated) for name, t in tallies.items()}
+                if one.foreign:
+                    marked = {
+                        n: t.not_checked(_unknown(one, t.simulated)) for n, t in marked.items()
+                    }
                 one.totals[group] = by_group.setdefault(group, {})[one.path] = marked
         _say(sums, request.require_headers is None)
         if request.round is None:
@@ -542,6 +546,15 @@ def _few(paths: Sequence[str]) -> str:
     return " and ".join(paths) if len(paths) < 3 else f"{paths[0]} and {len(paths) - 1:,} others"
 
 
+def _unknown(one: GroupTotals, marked: bool, whole: str = "the file is") -> list[str]:
+    """What files of another program do not say, so that nothing can check it."""
+    return [
+        *([] if one.named or one.by_card else ["which mechanism and epsilon made the reports"]),
+        *([] if marked else ["whether the reports are simulated"]),
+        f"whether {whole} complete",
+    ]
+
+
 def _say_foreign(sums: Sequence[GroupTotals], codes: str, marked: bool, is_open: bool) -> None:
     """Say what was checked of files that another program wrote, and what was not."""
     rows = sum(sum(one.foreign.values()) for one in sums)
@@ -554,11 +567,7 @@ def _say_foreign(sums: Sequence[GroupTotals], codes: str, marked: bool, is_open:
     where = f" in {files_read:,} files" if files_read > 1 else ""
     whole, they = ("the files are", "files do") if files_read > 1 else ("the file is", "file does")
     checked = "belongs to this study and " * (not codes)
-    unknown = [
-        *(["which mechanism and epsilon made the reports"] if codes else []),
-        *([] if marked else ["whether the reports are simulated"]),
-        f"whether {whole} complete",
-    ]
+    unknown = _unknown(sums[0], marked, whole)
     made = " or ".join([", ".join(unknown[:-1]), unknown[-1]]) if unknown[1:] else unknown[0]
     counted_as = (
         f" The reports were counted with what the study says: {codes}. Answers that were not "

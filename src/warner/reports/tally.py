@@ -29,7 +29,7 @@ from collections.abc import (
 )
 from copy import copy
 from functools import reduce
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -119,6 +119,8 @@ class Tally(Hinting):
             rounds of the same people, because not all of them said their round.
         survey_design: which public columns say how people were drawn, where the study says it, so
             that no estimate leaves it out unnoticed; else None. No part of a tally's value.
+        unchecked: what nothing could check of the reports, in words, because a database or the file
+            of another program does not say it; see :meth:`not_checked`. No part of its value.
         columns: {name: domain} of the public columns, None where a column has no domain; empty
             where all people are together.
         counts: int64, read-only. With public columns (G, ...), the counts of each group along the
@@ -149,6 +151,7 @@ class Tally(Hinting):
     round: int | None = None
     may_mix_rounds: bool = False
     survey_design: SurveyDesign | None = None
+    unchecked: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -372,6 +375,7 @@ class Tally(Hinting):
         made = cls(first.header, counted, groups, first.simulated, most, sources, trusted)
         rounds = {tally.round for tally in tallies}
         made = made._but(may_mix_rounds=any(tally.may_mix_rounds for tally in tallies))
+        made = made.not_checked(chain(*(tally.unchecked for tally in tallies)))
         return made if len(rounds) > 1 else made._but(round=first.round)
 
     # A mapping of the public values of a group to its tally.
@@ -394,7 +398,8 @@ class Tally(Hinting):
         marks = frozenset([(self.sources, self._keys[i])]) if self.columns else self.sources
         most = self.reports_per_person
         one = Tally(self.header, counted, None, self.simulated, most, marks, self.is_trusted)
-        return one._but(round=self.round, may_mix_rounds=self.may_mix_rounds)
+        one = one._but(round=self.round, may_mix_rounds=self.may_mix_rounds)
+        return one.not_checked(self.unchecked)
 
     def __iter__(self) -> Iterator[Key]:
         return iter(self._keys)
@@ -661,6 +666,7 @@ class Tally(Hinting):
         of_round = other.round if self.round is None else self.round
         may_mix = self.may_mix_rounds or other.may_mix_rounds
         survey_design = self.survey_design or other.survey_design
+        unchecked = tuple(dict.fromkeys(self.unchecked + other.unchecked))
         if self.rows is None and self._keys == other._keys:  # the usual case, in which many add up
             return self._but(
                 columns=columns,
@@ -672,6 +678,7 @@ class Tally(Hinting):
                 round=of_round,
                 may_mix_rounds=may_mix,
                 survey_design=survey_design,
+                unchecked=unchecked,
             )
         position = dict(self._place)
         for key in other._keys:
@@ -683,7 +690,8 @@ class Tally(Hinting):
         counted = _added([(self._counted(), to), (other._counted(), their_to)], len(position))
         groups = Groups(columns, list(position), their_to) if columns else None
         made = Tally(self.header, counted, groups, self.simulated, most, sources, trusted)
-        return made._but(round=of_round, may_mix_rounds=may_mix, survey_design=survey_design)
+        made = made._but(round=of_round, may_mix_rounds=may_mix, survey_design=survey_design)
+        return made._but(unchecked=unchecked)
 
     def __radd__(self, other: object) -> Tally:
         return self if other == 0 else NotImplemented  # so that sum(tallies) works
@@ -701,7 +709,7 @@ class Tally(Hinting):
         """A tally of other counts, and else like this one."""
         most, sources, trusted = self.reports_per_person, self.sources, self.is_trusted
         made = Tally(self.header, counted, groups, self.simulated, most, sources, trusted)
-        marks = ("round", "may_mix_rounds", "survey_design")
+        marks = ("round", "may_mix_rounds", "survey_design", "unchecked")
         return made._but(**{name: getattr(self, name) for name in marks})
 
     def _but(self, **attributes: Any) -> Tally:
@@ -754,6 +762,20 @@ class Tally(Hinting):
     def of_survey(self, design: SurveyDesign | None) -> Tally:
         """The same counts, of people who were drawn as a study says; None where it says nothing."""
         return self._but(survey_design=design)
+
+    def not_checked(self, what: Iterable[str]) -> Tally:
+        """The same counts, with a record of what nothing could check of their reports.
+
+        Args:
+            what: clauses such as ``"which mechanism and epsilon made the reports"``.
+
+        >>> from warner import Categorical, RandomizedResponse
+        >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+        >>> tally = coin.tally(coin.reports([0, 1])).not_checked(["whether the file is complete"])
+        >>> (tally + coin.tally(coin.reports([1]))).to_json()["unchecked"]
+        ['whether the file is complete']
+        """
+        return self._but(unchecked=tuple(dict.fromkeys((*self.unchecked, *what))))
 
     def trusted(self) -> Tally:
         """The same counts, from which estimates are made even where no answers make them by chance.
@@ -955,6 +977,7 @@ class Tally(Hinting):
             **({} if self.round is None else {"round": self.round}),
             **({"may_mix_rounds": True} if self.may_mix_rounds else {}),
             **({} if self.survey_design is None else {"survey": self.survey_design.roles}),
+            **({"unchecked": [*self.unchecked]} if self.unchecked else {}),
             **distinct,
             "sha256": self.digest,
         }
@@ -991,6 +1014,7 @@ class Tally(Hinting):
             design = SurveyDesign.of(*(drawn.get(role) for role in ROLES))
             tally = tally.of_round(data.get("round")).of_survey(design)
             tally = tally._but(may_mix_rounds=data.get("may_mix_rounds", False))
+            tally = tally.not_checked(map(str, data.get("unchecked", ())))
             in_order = [list(key) for key in tally._keys] == data["groups"]
             intact = in_order and tally._by() == data["by"] and tally.digest == data["sha256"]
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError, IndexError):
@@ -1044,6 +1068,7 @@ def _facts(tally: Tally) -> list[list[str]]:
     ]
     if tally.reports_per_person > 1:
         rows.append(["reports of one person, at most", f"{tally.reports_per_person:,}"])
+    rows += [["not checked", each] for each in tally.unchecked]
     return [*rows, ["simulated", "yes"]] if tally.simulated else rows
 
 

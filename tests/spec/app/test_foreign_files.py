@@ -145,6 +145,12 @@ def test_who_says_that_all_reports_are_of_the_study_is_not_warned_each_night(
     counted = ("--study", "study.toml", *columns)
     assert run("-q", "tally", "plain.parquet", *counted, "--of-this-study").stderr == ""
     assert load_tallies("t.json") == _wanted()
+    unchecked = (
+        "which mechanism and epsilon made the reports",
+        "whether the reports are simulated",
+        "whether the file is complete",
+    )
+    assert {tally.unchecked for tally in load_tallies("t.json").values()} == {unchecked}
     done = run("tally", "plain.parquet", *counted, "--of-this-study")
     assert "so this could not be checked" in done.stderr and "WARNING" not in done.stderr
     done = run("tally", "plain.parquet", *columns, "--of-this-study", ok=False)

@@ -896,16 +896,19 @@ def tallies_of_counts(
             continue
         if not equal and (doubled := counted_twice(whole.mechanisms, totals[path])):
             raise has_each_twice(path, doubled)
-        unknown = "" if first.simulated else ", whether they are simulated"
+        unknown = ["which mechanism and epsilon made the reports"]
+        unknown += [] if first.simulated else ["whether they are simulated"]
         if any(tally.may_mix_rounds for tally in tallies.values()):
-            unknown += (
-                ", whether all rows are of one round (warner sql --round N counts only those)"
+            unknown.append(
+                "whether all rows are of one round (warner sql --round N counts only those)"
             )
+        last = "whether a report is in the table twice"
+        totals[path] = {n: t.not_checked([*unknown, last]) for n, t in totals[path].items()}
         say(
             f"{path}: counted by a database, {plural(first.n, 'row', 'rows')}. Checked: the "
             "statement was made for this study, every report is possible in this study, and all "
-            "counts agree. Not checked, because a database does not say it: which mechanism and "
-            f"epsilon made the reports{unknown}, and whether a report is in the table twice."
+            "counts agree. Not checked, because a database does not say it: "
+            f"{', '.join(unknown)}, and {last}."
         )
         if first.simulated:
             warn_of_simulation(path)
