@@ -27,7 +27,7 @@ from warner._core.errors import EmptyError, FileError, ReportError
 from warner._core.foreign_tables import repeated_block
 from warner._core.text import look, meant, nearest
 from warner.domains import Categorical, Domain
-from warner.io.public_values import groups_in, indices_of_groups
+from warner.io.public_values import TOTALS, groups_in, indices_of_groups
 from warner.io.read_answers import (
     MISSING,
     LeftOut,
@@ -49,8 +49,6 @@ DESIGN = "paper_design"  # a column of the table that comes with a sheet; others
 PART = "part"  # the column that a result of warner sql has, and a table by hand has not
 _COUNTS = (COUNT, "counts", "n", "people", "freq", "frequency")
 _ALL = ("n", "total", "all", "people", "asked", "count")  # columns of the people of a row
-# Groups that are no groups: spreadsheets add up their columns.
-_TOTALS = {"total", "totals", "grand total", "overall", "sum", "gesamt", "insgesamt", "summe"}
 _COUNT = re.compile(r"[0-9.,]+ ?%?")  # a number, which may be no count
 _DECIMAL_COMMA = re.compile(r"[0-9]+,[0-9]+")
 _WHOLE = re.compile(r"[0-9]{1,18}([.]0*)?")
@@ -384,7 +382,7 @@ def read_said(
         public, said = list(hand.by), [line.word for line in hand._lines]
         for column in by:
             if column not in public:
-                remedy = meant(column, public) or f"Its columns: {', '.join(public) or 'none'}"
+                remedy = meant(column, public) or _without_groups(column)
                 raise FileError(path, f"has no column {show(column)}", None, remedy)
     has_comma = has_decimal_comma(path, names)
     of_groups = by or (public if is_grouped else [])
@@ -453,6 +451,14 @@ def _repeated(lines: Lines) -> str:
 _Row = tuple[int, int, int, tuple[str, ...]]  # the line, the code, the people, the public values
 
 
+def _without_groups(column: str) -> str:
+    """What to do about a table without the column of groups."""
+    return (
+        f"Add the column {show(column)} to the table, or leave it out of the command: without --by "
+        "all people are estimated together"
+    )
+
+
 def _of_people(
     path: str,
     names: Sequence[str],
@@ -467,7 +473,8 @@ def _of_people(
     for column in (*by, *([] if name is None else [name])):
         if column not in names:
             rule = f"has no column {show(column)}"
-            raise FileError(path, rule, None, meant(column, names) or "Look at its first line")
+            remedy = _without_groups(column) if column in by else "Look at its first line"
+            raise FileError(path, rule, None, meant(column, names) or remedy)
     if name in by:
         rule = (
             f"column {show(name)} holds what people said, which is secret, so it cannot be a "
@@ -773,7 +780,7 @@ def _refuse_totals(
     keys = () if groups is None else groups.keys
     for key, counts in zip(keys, table, strict=len(keys) > 0):
         is_sum = len(keys) > 2 and bool((2 * counts == table.sum(axis=0)).all())
-        if is_sum or not _TOTALS.isdisjoint(look(str(value)) for value in key):
+        if is_sum or not TOTALS.isdisjoint(look(str(value)) for value in key):
             rule = f"the rows where {_in_words(public, key)} are totals of other rows"
             raise FileError(
                 path, rule, None, "Delete these rows, because otherwise their people count twice"

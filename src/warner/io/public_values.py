@@ -16,9 +16,12 @@ import numpy as np
 
 from warner._core.errors import ArgumentError, ArgumentTypeError, ReportError, ValuesError, message
 from warner._core.extras import pa
-from warner._core.text import meant
+from warner._core.text import look, meant
 from warner.domains import Categorical, Domain
 from warner.reports.public_columns import Groups, Value, groups_of_codes
+
+# Groups that are no groups: spreadsheets add up their columns.
+TOTALS = {"total", "totals", "grand total", "overall", "sum", "gesamt", "insgesamt", "summe"}
 
 
 def holds_integers(domain: Domain) -> bool:
@@ -94,6 +97,8 @@ def indices_of_groups(
         meant(texts[wrong[0]] or "", labels or ())
         or f"Correct it, or declare it in [public.{name}]"
     )
+    if look(texts[wrong[0]] or "") in TOTALS:
+        remedy = "If the line adds up other lines, delete it, because its people would count twice"
     raise ReportError(where, rule, got, remedy)
 
 

@@ -32,6 +32,7 @@ from warner.results.drawing import (
     step,
     titled,
 )
+from warner.results.from_tally import all_people
 from warner.results.named_summaries import encoded
 from warner.results.ranks import place_of
 from warner.results.tables import counted_in_words, in_words, index_of_yes
@@ -63,12 +64,14 @@ def chart_of_groups(
     about = average if estimate.interval_kind(target) == "posterior" else " of each group"
     caption = f"{counted_in_words(estimate)}; {100 * level:.4g} % intervals{about}"
     rows, size = estimate.rows(level, target), estimate.domain.size
+    count = len(estimate) + (0 if time else len(estimate.groups.last))  # all people have no time
+    rows = rows[: count * size]
     require_each(labels, size)
     chosen = None if values is None else _indices(estimate.domain, values)
     if values is None and size == 2:  # the panels of two answers are mirror images
         chosen = [index_of_yes(estimate.domain)]
     if chosen is not None:
-        rows = [rows[g * size + x] for g in range(len(estimate)) for x in chosen]
+        rows = [rows[g * size + x] for g in range(count) for x in chosen]
         most = len(chosen)
         caption += f"; {most} of {size:,} values" if size > 2 else ""
         labels = None if labels is None else [labels[x] for x in chosen]
@@ -101,6 +104,8 @@ def chart_of_numbers(
     names, columns = estimate.names, zip(*estimate.groups.table.keys, strict=True)
     dated = [n for n, of in zip(names, columns, strict=True) if all(map(_is_date, set(of)))]
     time = estimate.groups.time or (dated[0] if len(dated) == 1 else None)
+    if time:  # all people have none
+        data = [row for row in data if row[time] not in all_people(names)]
     return _facets(data, names, time, title or heading, caption, len(data), axis)
 
 

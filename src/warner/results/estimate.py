@@ -213,7 +213,8 @@ class Estimate(Solution):
         for axis, name in enumerate(self.domain.attributes):
             if self.groups is not None:
                 table = self.groups.table.on_attributes([axis])
-                questions.append(_of_table(table, None, "none", None, [name]))
+                is_whole = self.groups.together is not None
+                questions.append(_of_table(table, None, "none", None, [name], is_whole))
             elif (data := self.data.on_attributes([axis])) is not None:
                 questions.append(replace(_of_one(data, None), attribute=name))
         return tuple(questions)
@@ -802,7 +803,9 @@ class Estimate(Solution):
 
             Of groups, one dict for each group and value: the public columns by name, ``"value"``,
             ``"estimate"`` (None where nothing is known of the group), ``"low"``, ``"high"``,
-            ``"error"`` (None of pooled groups), ``"reports"`` of the group, and ``"status"``.
+            ``"error"`` (None of pooled groups), ``"reports"`` of the group, and ``"status"``. With
+            ``total=True`` the last rows are of all people together: their public columns hold "all
+            people", and their status is ``"together"``.
         """
         from warner.results import tables
 
@@ -954,6 +957,7 @@ def estimate(
     cluster: str | None = None,
     strata: str | None = None,
     by: str | Sequence[str] | None = None,
+    total: bool = False,
 ) -> Estimate:
     """Estimate the distribution of the true values from the tally of their reports.
 
@@ -983,6 +987,8 @@ def estimate(
             school, and with the stratum. See below.
         by: of such a survey, the public columns of groups; None for all that its design does not
             name, and ``()`` for all people together. A column of the design can be one, too.
+        total: for groups, whether rows, tables and frames end with all people together, estimated
+            from all reports. ``tally.total()`` estimates all people alone.
 
     Returns:
         Estimate: shares (K,) in the domain's order, or (G, K) of groups, with a status and
@@ -1031,6 +1037,8 @@ def estimate(
     >>> series = estimate(weeks, time="week")
     >>> series.pool, series.names
     ('path', ('week',))
+    >>> [row["week"] for row in estimate(weeks, time="week", total=True).rows()][-1]
+    'all people'
     """
     from warner._core.survey_design import SurveyDesign
 
@@ -1052,7 +1060,7 @@ def estimate(
             raise ArgumentError("values", survey_rule, survey.text, remedy)
         table = GroupTable.surveyed(tally, survey, by, attributes)
         if table.names:
-            return _of_table(table, named, pool, time, attributes)
+            return _of_table(table, named, pool, time, attributes, total)
         data, plausible = table.whole, table.plausibility
         chosen_pool(table, named, pool, time)
         result = _warned(_of_one(data, named), named)
@@ -1070,8 +1078,8 @@ def estimate(
             rule = "cannot be chosen where there are groups"
             raise ArgumentError("values", rule, None, "Estimate each group by itself")
         table = GroupTable.of(tally, attributes, only=time)
-        return _of_table(table, named, pool, time, attributes)
-    for name, given in (("pool", pool), ("time", time)):
+        return _of_table(table, named, pool, time, attributes, total)
+    for name, given in (("pool", pool), ("time", time), ("total", total or None)):
         if given is not None:
             rule = (
                 "can be used only for groups: a tally by public columns, or a dict {public "
@@ -1125,14 +1133,16 @@ def _of_table(
     pool: str | None,
     time: str | None,
     attributes: Sequence[str] | None,
+    total: bool = False,
 ) -> Estimate:
     """The estimates of groups, pooled as asked."""
     from warner.results.pooling import GroupAxis, PooledShares, chosen_pool, pooled_axis
 
     chosen = chosen_pool(table, method, choice("pool", pool, (*POOLS, None)), time)
     more: dict[str, Any] = {"attribute": _name_of(attributes), "plausibility": table.plausibility}
+    together = replace(_of_one(table.whole, method), **more) if total else None
     if chosen != "none":
-        axis = pooled_axis(table, chosen, time)
+        axis = replace(pooled_axis(table, chosen, time), together=together)
         fit = Fit(axis.probabilities, Status.COMPLETED)
         return Estimate(fit, table.whole, PooledShares(chosen), groups=axis, **more)
     # A group without reports gets equal shares and no interval.
@@ -1148,7 +1158,7 @@ def _of_table(
             warned = member
     _warned(warned, method)
     fit = Fit(shares, status_of_parts(m.status for m in members if m is not None))
-    axis = GroupAxis(table, "none", shares, None, tuple(members))
+    axis = GroupAxis(table, "none", shares, None, tuple(members), None, together)
     return Estimate(fit, table.whole, warned.estimator, groups=axis, **more)
 
 

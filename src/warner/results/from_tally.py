@@ -42,6 +42,12 @@ if TYPE_CHECKING:
     from warner._core.survey_design import DrawnSample, SurveyDesign
 
 POOLS = ("partial", "path", "none")  # how groups are estimated together
+TOGETHER = "together"  # the status of rows of all people, below those of groups
+
+
+def all_people(names: Sequence[str]) -> Key:
+    """What stands in the public columns of rows of all people together."""
+    return ("all people",) * len(names)
 
 
 def likelihood_data(

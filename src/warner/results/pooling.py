@@ -33,7 +33,8 @@ from warner.estimators.base import Fit, LikelihoodData, Status
 from warner.mechanisms import Mechanism
 from warner.metrics import project
 from warner.privacy.guarantees import Guarantee
-from warner.results.from_tally import GroupTable
+from warner.reports.public_columns import Key
+from warner.results.from_tally import TOGETHER, GroupTable, all_people
 from warner.results.intervals import (
     TARGETS,
     effect_of_design,
@@ -421,6 +422,7 @@ class GroupAxis:
         pool, time: how they were pooled, and the public column with the time.
         posterior: what pooling made of all groups; None where each was estimated alone.
         members: the estimates of groups that were estimated alone, None for those without reports.
+        together: the estimate of all people together, where tables end with it; else None.
     """
 
     table: GroupTable
@@ -429,9 +431,15 @@ class GroupAxis:
     posterior: Pooled | None = None
     members: tuple[Any, ...] = ()
     time: str | None = None
+    together: Any = None
 
     def __len__(self) -> int:
         return len(self.table.keys)
+
+    @property
+    def last(self) -> list[tuple[Key, Any]]:
+        """All people together as one more group, where tables end with them; else []."""
+        return [] if self.together is None else [(all_people(self.table.names), self.together)]
 
     @property
     def concentration(self) -> float | None:
@@ -585,6 +593,12 @@ class GroupAxis:
                 effect = None if effects is None else effects[x]
                 error = error_of_share(errors[x])
                 rows.append({**public, **row, **error, **about, **effect_of_design(effect)})
+        of_whole = None if kind == "posterior" else kind  # which only pooled groups have
+        for key, whole in self.last:
+            about = dict(zip(table.names, key, strict=True))
+            about |= {"reports": whole.n, "status": TOGETHER}
+            for row in whole.rows(level, target, of_whole):
+                rows.append({name: (about | row)[name] for name in rows[0]})
         return rows
 
     def solution(self, key: Any) -> Solution:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from warner._core.table import Column, Table
+from warner.results.from_tally import TOGETHER, all_people
 from warner.results.intervals import (
     DESIGN_EFFECT,
     STANDARD_ERROR,
@@ -48,7 +49,8 @@ COLUMNS = {
     "status": (
         "How the row was estimated. `alone`: from the reports of its group. `pooled`: moved "
         "towards other groups. `no_reports`: the group has no reports. `weighted`: from all "
-        "groups, weighted by their numbers of people in the population."
+        "groups, weighted by their numbers of people in the population. `together`: from the "
+        "reports of all people."
     ),
     "level": "How often such intervals contain the true value: 0.95 for 95 % intervals.",
     "target": (
@@ -133,7 +135,8 @@ def table_of_groups(
         )
     )
     rows = [
-        {**row, **dict(zip(_public(names), key, strict=True))}
+        ({"status": TOGETHER} if key == all_people(names) else {})
+        | {**row, **dict(zip(_public(names), key, strict=True))}
         for key, row in [*of_estimates, *more_rows]
     ]
     of_groups = [result for _, result in estimates if not isinstance(result, str)]

@@ -42,6 +42,7 @@ from warner.results.named_summaries import (
 from warner.results.recommend import tells_numbers_apart
 from warner.results.solution import Solution
 from warner.results.tables import (
+    ALL_PEOPLE,
     PEOPLE,
     about_clipped,
     about_combinations,
@@ -364,8 +365,8 @@ def numbers_of_groups(result: Any, level: float = 0.95, target: str = "populatio
     if {status.name for status in result.groups.statuses} != {"ALONE"}:
         return None
     rows: list[dict[str, Any]] = []
-    for key in result:
-        group = result[key]
+    of_groups = [*((key, result[key]) for key in result), *result.groups.last]
+    for key, group in of_groups:
         if not _has_summaries(group):
             return None
         public = dict(zip(result.names, key, strict=True))
@@ -383,7 +384,8 @@ def numbers_of_groups(result: Any, level: float = 0.95, target: str = "populatio
     notes = [
         about_combinations(result),
         about_intervals("own", target),
-        drawn_to_the_middle([result[key] for key in result]),
+        ALL_PEOPLE if result.groups.last else "",
+        drawn_to_the_middle([group for _, group in of_groups]),
         f"With {result.domain.size:,} values, the share of a single value says little. To see all "
         f"shares, use to_frame() in Python, or {_IN_FILE}.",
         f"WARNING: {result.doubt}" if result.doubt else "",

@@ -17,6 +17,7 @@ from warner._core.text import lead, visible
 from warner.channels import LikelihoodOperator
 from warner.domains import Domain
 from warner.estimators.base import LikelihoodData, Status
+from warner.results.from_tally import TOGETHER
 from warner.results.intervals import (
     DESIGN_EFFECT,
     STANDARD_ERROR,
@@ -52,6 +53,7 @@ _PROMISES = {
 _EACH_ALONE = (
     "Each group is estimated from its own reports alone, and its intervals hold for this group."
 )
+ALL_PEOPLE = "All people are estimated from all reports together."
 _PROMISE = "each holds for its own answer"
 # The same for readers who ask how the intervals were made.
 INTERVALS = {
@@ -354,7 +356,9 @@ def estimate_table(
         whose = about_intervals(used, target)
         if used == "posterior":
             whose = f"The intervals are for {PEOPLE[target]}, and {result.groups.average_text}."
-        notes = [about_combinations(result), whose, tells_nothing(result, listed)]
+        of_groups = [row for row in listed if row["status"] != TOGETHER]
+        notes = [about_combinations(result), whose, tells_nothing(result, of_groups)]
+        notes += [ALL_PEOPLE] if result.groups.last else []
         if result.groups.time is not None:
             notes.append(result.groups.spent_text)
         notes += about_paper(result)
@@ -506,7 +510,8 @@ def notebook_groups(result: Any) -> Table:
 def of_largest(result: Any, table: Table, most: int) -> Table:
     """The rows of the values with the largest shares in all groups together."""
     size = result.domain.size
-    if result.fit.probabilities is None or len(table.rows) != size * len(result):
+    blocks = len(result) + len(result.groups.last)
+    if result.fit.probabilities is None or len(table.rows) != size * blocks:
         return table  # of means and quantiles
     people = np.where(result.sizes[:, None] > 0, result.probabilities, 0.0).T @ result.sizes
     shown = np.argsort(-people, kind="stable")[:most].tolist()
@@ -646,7 +651,10 @@ def frame_rows(result: Any, level: float, target: str) -> list[dict[str, Any]]:
     from warner.results.conditional import key_rows
 
     if result.groups is not None:
-        return list(result.rows(level, target))
+        listed = list(result.rows(level, target))
+        if result.groups.last:  # public columns of numbers hold "all people", too
+            listed = [row | {name: as_text(row[name]) for name in result.names} for row in listed]
+        return listed
     if result.fit.keys is not None:
         return key_rows(result, level, target)
     shares = list(rows(result, level, target))

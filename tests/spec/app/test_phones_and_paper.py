@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import warner
@@ -83,13 +84,82 @@ def test_all_people_of_wards_and_of_a_file_without_them() -> None:
     assert run(*both, "--total", "--csv").stdout == run(*of_wards, "--total", "--csv").stdout
 
 
-def test_all_people_are_not_groups() -> None:
+def test_all_people_do_not_go_with_comparisons_and_margins() -> None:
     """Rejects a program that ignores one of two options that contradict each other."""
-    for way in (("--by", "ward"), ("--compare-groups",)):
+    margins = ("--by", "ward", "--margins", "census.csv")
+    for way in (("--compare-groups",), margins):
         said = run("estimate", "phones.json", "--total", *way, ok=False).stderr
-        assert f"--total: cannot be used with {way[0]}" in said
+        assert f"--total: cannot be used with {way[-2:][0]}" in said
     assert "add --total" in run("estimate", "phones.json", "--background", "0.1", ok=False).stderr
     run("estimate", "phones.json", "--total", "--forged", "0.1")
+
+
+def test_a_table_of_wards_ends_with_all_people() -> None:
+    """Rejects a table of wards whose last row is not what --total alone estimates."""
+    _counted(SHEETS)
+    both = ("estimate", "phones.json", "paper.json", "--only", "drugs", "--total")
+    with_total = (*both, "--by", "ward")
+    alone = json.loads(run(*both, "--json").stdout)[0]["shares"]
+    rows = json.loads(run(*with_total, "--json").stdout)[0]["shares"]
+    same = ("value", "estimate", "low", "high")
+    assert [[row[k] for k in same] for row in rows[-2:]] == [
+        [row[k] for k in same] for row in alone
+    ]
+    assert [row["ward"] for row in rows[-3:]] == ["South", "all people", "all people"]
+    assert [row["status"] for row in rows[-3:]] == ["alone", "together", "together"]
+    lines = run(*with_total, "--csv").stdout.splitlines()
+    assert len(lines) == 1 + 2 * (3 + 1) and lines[-1].startswith("drugs,all people,yes,share,")
+    shown = " ".join(run(*with_total, "--pool", "none").stdout.split())
+    assert "All people are estimated from all reports together." in shown
+    for tally in ("phones.json", "paper.json"):
+        grouped = load_tallies(tally)["drugs"]
+        last = warner.estimate(grouped, total=True).rows()[-2:]
+        whole = warner.estimate(grouped.total()).rows()
+        assert [[row[k] for k in same] for row in last] == [[row[k] for k in same] for row in whole]
+    drawn = ("estimate", "phones.json", "--strata", "ward", "--by", "ward", "--total", "--json")
+    tally = load_tallies("phones.json")["drugs"]
+    in_all = json.loads(json.dumps(warner.estimate(tally, strata="ward", by=()).rows()))
+    last = json.loads(run(*drawn).stdout)[0]["shares"][-2:]
+    assert [[row[k] for k in same] for row in last] == [[row[k] for k in same] for row in in_all]
+
+
+def test_all_people_stand_below_means_of_groups_and_not_on_a_line_of_time() -> None:
+    """Rejects a chart that draws all people as a week, or a table of means without them."""
+    rng = np.random.default_rng(1)
+    numbers = warner.RandomizedResponse(warner.Integers(0, 30), 3.0)
+    weeks = {week: numbers.tally(numbers.reports(rng.integers(0, 31, 900))) for week in (1, 2)}
+    result = warner.estimate(weeks, total=True)
+    text = str(result)
+    assert text.count("all people  mean") == 1 and "All people are estimated" in text
+    assert str(warner.estimate(weeks)).count("all people") == 0
+    coin = warner.RandomizedResponse(warner.Categorical(["no", "yes"]), 3.0)
+    coins = {week: coin.tally(coin.reports([0, 1] * 300)) for week in (1, 2, 3)}
+    series = warner.estimate(coins, time="week", total=True)
+    assert series.to_frame("pyarrow")["week"].to_pylist()[-3:] == ["3", "all people", "all people"]
+    assert "all people" not in json.dumps(series.plot().to_dict())
+    assert "all people" in json.dumps(warner.estimate(coins, total=True).plot().to_dict())
+    with pytest.raises(warner.errors.ArgumentTypeError, match="total: can be used only for groups"):
+        warner.estimate(coins[1], total=True)
+
+
+def test_a_table_without_the_column_of_groups_says_the_way() -> None:
+    """Rejects an office that is stopped by --by and not told how all people are estimated."""
+    Path("bare.csv").write_text("no,yes\n204,196\n")
+    Path("people.csv").write_text("drugs\n" + "yes\nno\n" * 40)
+    for table in ("bare.csv", "people.csv"):
+        way = ("--design", "drugs=forced:1/6,1/6", "--by", "ward")
+        said = run("estimate", table, *way, ok=False).stderr
+        assert "has no column 'ward'. Add the column 'ward' to the table, or leave it out" in said
+        assert "without --by all people are estimated together" in said
+    Path("one.toml").write_text(f'{WARDS}{DRUGS}design = "forced:1/6,1/6"\n')
+    by_ward = ("--study", "one.toml", "--by", "ward")
+    said = run("estimate", "bare.csv", *by_ward, ok=False).stderr
+    assert "A table needs the column ward. For all people together, leave out --by." in said
+    said = run("report", "bare.csv", *by_ward, "-o", "r.html", ok=False).stderr
+    assert "For all people together, leave out --by." in said
+    Path("sums.csv").write_text("ward,no,yes\nNorth,120,80\nSouth,84,116\nTotal,204,196\n")
+    said = run("estimate", "sums.csv", *by_ward, ok=False).stderr
+    assert "If the line adds up other lines, delete it" in said and "declare it" not in said
 
 
 def test_all_people_of_a_survey_with_a_design() -> None:

@@ -113,7 +113,7 @@ _NOT_OF_TWO_CARDS = (
     *("kind", "summaries", "plot_paths", "background", "target", "weights", "cluster", "strata"),
     *_OF_TABLES,
 )
-_NOT_OF_GROUPS = ("method_name", "joint", "kind", "with_reports", "background", "is_total")
+_NOT_OF_GROUPS = ("method_name", "joint", "kind", "with_reports", "background")
 
 
 _FORGED_IN_GROUPS = (
@@ -334,6 +334,10 @@ class EstimateRequest:
             refuse_given(["forged"], f"{why}shares of others", each)
             rule, remedy = f"cannot be used with {way}", f"Leave out {{}} or {way}"
             refuse_given(_NOT_OF_GROUPS, rule, remedy)
+            if self.compare_groups or self.margins is not None:
+                other = way if self.compare_groups else "--margins"
+                rule, remedy = f"cannot be used with {other}", f"Leave out {{}} or {other}"
+                refuse_given(["is_total"], rule, remedy)
         has_columns = not set(names_in(self.by)) <= {FILES}
         if self.within is not None and not has_columns and len(self.tallies) < 2:
             remedy = "Give several files, or --by with another public column, such as --by week"
@@ -413,7 +417,11 @@ class EstimateRequest:
                 self._refuse_unclear_files(next(iter(grouped.values()))[0].names)
             return {name: one_or_all(by_mechanism(parts, by)) for name, parts in grouped.items()}
         if by:
-            remedy = f"Make it with --by {','.join(by)}: run warner tally, or warner collect pull"
+            columns = ",".join(by)
+            remedy = (
+                f"Make it with --by {columns}: run warner tally, or warner collect pull. A table "
+                f"needs the column {columns}. For all people together, leave out --by"
+            )
             raise ArgumentError("--by", "needs a tally of groups of people", None, remedy)
         if len(files) < 2:
             rule = "must be a tally of groups of people, or at least 2 files, one for each group"
@@ -479,7 +487,8 @@ class EstimateRequest:
     "is_total",
     is_flag=True,
     help="If TALLY is of groups (warner tally --by): estimate all people together, not each group "
-    "by itself. Of several files, some may have groups, and others none.",
+    "by itself. Of several files, some may have groups, and others none. With --by, the table of "
+    "groups ends with all people together.",
 )
 @click.option(
     "--pool",
@@ -628,10 +637,12 @@ def estimate(**choices: Any) -> None:
 
     Of a tally of groups (warner tally --by), the table has an estimate of each group by itself.
     Add --total to estimate all people as one group, --by COLUMN to choose the columns that make
-    groups, or --compare-groups to see how the groups differ. Each group can also be a file.
+    groups, both for a table of the groups that ends with all people, or --compare-groups to see how
+    the groups differ. Each group can also be a file.
 
     \b
         warner estimate phones.json paper.json --total -o total.xlsx
+        warner estimate tally.json --by ward --total -o wards.xlsx
         warner estimate tally.json --by week --pool path --plot weeks.png
         warner estimate tally.*.json --by file --margins census.csv
         warner estimate tally.json --by ward --compare-groups --reference north
@@ -917,7 +928,8 @@ def _estimate_survey(request: EstimateRequest) -> None:
                 one_or_all(by_mechanism(parts)),
                 chosen,
                 attributes,
-                by=() if request.is_total else names_in(request.by) or None,
+                by=names_in(request.by) or (() if request.is_total else None),
+                total=request.is_total and request.by is not None,
                 **request.design.roles,
             ),
             attribute=name,
@@ -1013,6 +1025,7 @@ def _estimate_by(request: EstimateRequest) -> None:
                 attributes=attributes,
                 pool=request.pool,
                 time=request.time,
+                total=request.is_total,
             ),
             attribute=name,
         )
@@ -1060,11 +1073,12 @@ def _estimate_by(request: EstimateRequest) -> None:
 
 def _write_summaries_of_groups(results: Mapping[str, Estimate], request: EstimateRequest) -> None:
     """Write and print the summaries of groups that are estimated together, not pooled."""
-    each_group = [
-        (key, replace(result[key], attribute=name) if n else name)
-        for name, result in results.items()
-        for key, n in zip(result.keys, result.sizes, strict=True)
-    ]
+    each_group: list[tuple[Key, Estimate | str]] = []
+    for name, result in results.items():
+        for key, n in zip(result.keys, result.sizes, strict=True):
+            each_group.append((key, replace(result[key], attribute=name) if n else name))
+        for key, whole in [] if result.groups is None else result.groups.last:
+            each_group.append((key, replace(whole, attribute=name)))
     names = next(iter(results.values())).names
     _write_groups(names, each_group, request)
 

@@ -210,8 +210,9 @@ def report(
         warn_of_design(tally for parts in together.values() for tally in parts)
     for option, given in (("--by", by), ("--reference", reference)):
         if given is not None and not grouped:
-            rule = "needs a tally of groups, made by warner tally --by"
-            raise ArgumentError(option, rule, given)
+            rule = "needs a tally of groups, made by warner tally --by, or a table with this column"
+            remedy = f"For all people together, leave out {option}"
+            raise ArgumentError(option, rule, given, remedy)
     chosen = None if method_name is None else method(method_name)
     used, groups = _without_groups(grouped, columns, design) if grouped else (flat, {})
     if by is None:
