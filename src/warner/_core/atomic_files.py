@@ -63,6 +63,7 @@ class Written:
     whole: list[str] = field(default_factory=list)  # those that stand at their names
     # those that an error or an interruption ended; earlier files of these names stay
     stopped: list[str] = field(default_factory=list)
+    replaced: list[str] = field(default_factory=list)  # those in place of earlier files
 
 
 _RECORD: ContextVar[Written | None] = ContextVar("written", default=None)
@@ -77,6 +78,12 @@ def recorded() -> Iterator[Written]:
         yield record
     finally:
         _RECORD.reset(token)
+
+
+def has_replaced(path: str | os.PathLike[str]) -> bool:
+    """Whether the last file that was written to this name took the place of an earlier one."""
+    record = _RECORD.get()
+    return record is not None and str(path) in record.replaced
 
 
 def require_new(path: str | os.PathLike[str]) -> None:
@@ -121,7 +128,7 @@ def whole_file(path: str | os.PathLike[str], replace: bool = True) -> Iterator[s
             problem = FileError(str(path), "cannot be written", reason, remedy)
         if problem is not None:
             raise problem
-        copied = False
+        copied = exists = False
         try:
             yield temporary
             if regular:
@@ -141,6 +148,8 @@ def whole_file(path: str | os.PathLike[str], replace: bool = True) -> Iterator[s
                 # The temporary file is gone once it has the name, or has both names.
                 is_whole = copied or not os.path.exists(temporary) or _are_one(temporary, target)
                 (record.whole if is_whole else record.stopped).append(str(path))
+                if is_whole and exists:
+                    record.replaced.append(str(path))
 
 
 def _put_first(temporary: str, target: Path) -> None:

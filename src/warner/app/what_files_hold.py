@@ -17,7 +17,7 @@ import click
 import numpy as np
 
 from warner import io as files
-from warner._core.atomic_files import temporary_file, write_whole
+from warner._core.atomic_files import has_replaced, temporary_file, write_whole
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, FileError, MismatchError, StudyError
 from warner._core.progress import steps
@@ -331,8 +331,9 @@ def write_text(text: str, path: str) -> None:
 
 
 def say_written(path: str) -> None:
-    """Say on standard error, in one line, which file was written."""
-    say(f"Written: {in_one_line(path)}")
+    """Say on standard error, in one line, which file was written, and if it replaced another."""
+    replaced = " (replaced the earlier file of this name)" if has_replaced(path) else ""
+    say(f"Written: {in_one_line(path)}{replaced}")
 
 
 def refuse_overwriting(output: str | None, *inputs: str) -> None:

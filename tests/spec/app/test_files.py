@@ -178,6 +178,24 @@ def here_of_simulated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.parametrize(
+    "command",
+    [("estimate", "a.json", "-o", "new.xlsx"), ("estimate", "a.json", "--plot", "new.svg"),
+     ("report", "a.json", "-o", "new.html")],
+)  # fmt: skip
+def test_a_result_in_place_of_an_earlier_file_says_so(
+    here_of_result_files: Path, command: tuple[str, ...]
+) -> None:
+    """Rejects a page that somebody worked on and that is replaced without a word."""
+    COIN.tally(COIN.randomize([0, 1, 2] * 30)).save("a.json")
+    name = command[-1]
+    assert f"Written: {name}\n" in run(*command).stderr
+    written = f"Written: {name} (replaced the earlier file of this name)\n"
+    assert written in run(*command).stderr
+    Path(name).unlink()
+    assert f"Written: {name}\n" in run(*command).stderr
+
+
 def test_the_commands_do_not_vouch_for_simulated_reports(here_of_simulated: Path) -> None:
     Path("a.csv").write_text("q\n" + "no\nyes\n" * 100)
     Path("coin.toml").write_text(ONE.replace("inf", "1.0"))

@@ -628,7 +628,7 @@ def test_a_sum_says_what_was_added(here_of_groups_of_people: Path) -> None:
     said = run("merge", "all-one.json", "all-two.json", "-o", "sum.json").stderr
     assert said == (
         "Added: 3 reports of all-one.json, 5 reports of all-two.json.\n8 reports\n"
-        "Written: sum.json\n"
+        "Written: sum.json (replaced the earlier file of this name)\n"
     )
     for name, few in (("one", 3), ("two", 5)):
         tallies = {
