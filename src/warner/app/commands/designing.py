@@ -579,7 +579,8 @@ def _propose(draft: Draft, output: Output, choices: Mapping[str, Any]) -> None:
         text = draft.completed(planned, {name: comments(each) for name, each in planned.items()})
         Study.parse(text, path)
         write_whole(path, text.encode())
-        terminal.say(f"{path} was written: the study, with the proposals for {', '.join(planned)}.")
+        say_written(path)
+        terminal.say(f"{path} is the study, with the proposals for {', '.join(planned)}.")
 
 
 def _sizes(stated: str | None, people: int, groups: int) -> list[int]:

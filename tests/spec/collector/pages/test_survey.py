@@ -266,6 +266,24 @@ def test_a_report_with_a_code_is_not_said_to_be_counted(study: Study) -> None:
     )
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_last_step_says_what_send_does(language: str) -> None:
+    """Rejects a list of true answers above a button Send without a word on what is sent, and a
+    page that names "the report" before anybody knows what that is."""
+    words, asked = Words(language), '[attributes.q]\nvalues = ["a", "b"]\n'
+    asked += 'mechanism = "RandomizedResponse"\nepsilon = 1.0\n'
+    for access, kind in (("invited", "_invited"), ("open", "")):
+        for public in ("", '[public.w]\nvalues = ["n", "s"]\n'):
+            text = f'languages = ["{language}"]\n[collect]\naccess = "{access}"\n{asked}{public}'
+            page = survey_page(Study.parse(text), language)
+            review = page[page.index('id="review"') : page.index('id="send"')]
+            above = review.partition("<dl")[0]
+            assert str(words("review_note")) in above and words.plain("send") in above
+            assert (str(words("promise_public")) in above) == bool(public)
+            once = review.index(str(words("before_once")))
+            assert once < review.index(str(words("before_send" + kind)))
+
+
 def test_one_byte_is_one(study: Study) -> None:
     page = survey_page(study)
     assert '1 <span class="narrow">byte</span>' in page
