@@ -17,8 +17,10 @@ import pytest
 
 import warner
 from tests.spec.app._command import run
+from warner.collector.pages.survey import survey_page
 from warner.collector.web.responses import REASONS
 from warner.reports.tally import load_tallies
+from warner.studies.study import Study
 
 DOCS = Path(__file__).parents[2] / "docs"
 GUIDE = DOCS / "guides" / "collecting.md"
@@ -117,7 +119,7 @@ def test_every_command_of_the_guide_runs(servers: _Servers) -> None:
     text = GUIDE.read_text()
     commands = re.findall(r"^\$ (.*)$", text, flags=re.M)
     assert len(commands) >= 15
-    (study,) = re.findall(r"```toml\n(.*?)```", text, re.S)
+    study, _ = re.findall(r"```toml\n(.*?)```", text, re.S)
     Path("habits.toml").write_text(study)
     _answers("paper.csv", 3)
     counted = []
@@ -168,6 +170,30 @@ def test_every_command_of_the_guide_runs(servers: _Servers) -> None:
     codes = Path("codes.csv").read_text().splitlines()
     assert len(Path("more.csv").read_text().splitlines()) == 21
     assert len(codes) == 301 and "https://survey.example.org/#code=" in codes[1]
+
+
+def test_the_ward_and_the_consent_of_the_guide_are_what_the_page_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects lines for the study of the guide that it does not take, and words of another page."""
+    monkeypatch.chdir(tmp_path)
+    text = GUIDE.read_text()
+    study, more = re.findall(r"```toml\n(.*?)```", text, re.S)
+    consent, public = more.split("# At the end:\n")
+    whole = study.replace("[collect]", f"{consent}\n[collect]", 1) + public
+    page = survey_page(Study.parse(whole), "en")
+    for words in ("I have read what the survey is for", "In which ward do you live?"):
+        assert words in page
+    for words in ("I agree", "About you, without protection"):
+        assert words in page and words in text
+    Path("habits.toml").write_text(whole)
+    people = [f"{smokes},5,{ward}" for ward in ("North", "South") for smokes in ["never"] * 40]
+    Path("people.csv").write_text("\n".join(["smokes,drinks,ward", *people, ""]))
+    run("randomize", "habits.toml", "people.csv", "-o", "people.parquet")
+    run("tally", "people.parquet", "--by", "ward", "-o", "wards.json")
+    (command,) = re.findall("`warner (estimate wards.json --by ward --total)`", text)
+    printed = run(*command.split(), "--only", "smokes").stdout
+    assert "North" in printed and "all people" in printed
 
 
 def test_every_command_of_the_lesson_runs(servers: _Servers) -> None:
@@ -226,7 +252,7 @@ def test_the_lesson_counts_the_odds_of_its_epsilon() -> None:
 
 
 def test_the_study_of_the_guide_says_what_the_guide_says() -> None:
-    (study,) = re.findall(r"```toml\n(.*?)```", GUIDE.read_text(), re.S)
+    study, _ = re.findall(r"```toml\n(.*?)```", GUIDE.read_text(), re.S)
     found = warner.Study.parse(study)
     assert found.texts.answers("smokes", "de")[:3] == ("nie", "manchmal", "täglich")
     assert (found.collect.people, found.collect.step) == (300, 50)
