@@ -53,6 +53,7 @@ _EXCEL_WIDTH = 60  # characters of the widest column
 _GAP = "  "
 _PICTURE = 20  # characters of a picture on a line of text
 _LEAST_FOLDED = 12  # characters that a folded column keeps
+_MOST_IN_PAPERS = 2  # the priority of columns
 _PAPER = 72  # characters of a line below a table of LaTeX, which folds none itself
 _NB = "\N{NO-BREAK SPACE}"
 _MINUS = "\N{MINUS SIGN}"
@@ -135,7 +136,7 @@ class Column:
         unit: a name in :data:`UNITS`; "text" for labels and values of a domain; "data" for a column
             of files and frames alone; "bar" for a picture of the share ``key`` with its ends.
         priority: 0 for a column that always stands; of the others, those with the largest number
-            are left out first where a line of text is too short.
+            are left out first where a line of text is too short. Papers leave out 3 and more.
         ends: the keys of the two ends of an interval, which then stand in one cell.
         has_value: whether the value at ``key`` stands in the same cell before them: "2 (1 to 3)".
         decimals: those of shares and points; None for as many as the column needs.
@@ -542,8 +543,12 @@ class Table:
         return out.getvalue()
 
     @with_hints
-    def latex(self) -> str:
+    def latex(self, wide: bool = False) -> str:
         r"""The table for LaTeX with the package booktabs.
+
+        Args:
+            wide: whether it has all columns. Otherwise those that a paper hardly has room for, such
+                as degrees of freedom, are left out, and a comment names them.
 
         >>> print(Table(["a_b", Column("p", unit="points")], [{"a_b": "x&y", "p": -0.5}]).latex())
         % This table needs \usepackage{booktabs}.
@@ -555,12 +560,12 @@ class Table:
         \bottomrule
         \end{tabular}
         """
-        columns, lines, summary = self._in_papers()
+        columns, lines, summary, left_out = self._in_papers(wide)
         sides = "".join("r" if c.is_number else "l" for c in columns)
         head, *body = [" & ".join(map(latex_text, line)) + r" \\" for line in lines]
         begin = rf"\begin{{tabular}}{{{sides}}}"
         needed = r"This table needs \usepackage{booktabs}."
-        about = [self.title, *self._sentences, needed]
+        about = [self.title, *self._sentences, left_out, needed]
         comments = [f"% {visible(text)}" for text in about if text]
         # Across all columns: a name in the first one would make it as wide as the name.
         below = [
@@ -573,9 +578,13 @@ class Table:
         return "\n".join([*comments, *rules, r"\end{tabular}"])
 
     @with_hints
-    def typst(self) -> str:
-        """The table for Typst. All texts are strings, so that none of them is markup."""
-        columns, lines, summary = self._in_papers()
+    def typst(self, wide: bool = False) -> str:
+        """The table for Typst. All texts are strings, so that none of them is markup.
+
+        Args:
+            wide: whether it has all columns, as for :meth:`latex`.
+        """
+        columns, lines, summary, left_out = self._in_papers(wide)
         sides = ", ".join("right" if c.is_number else "left" for c in columns)
         head, *body = [", ".join(map(_typst_text, line)) for line in lines]
         table = [
@@ -590,19 +599,26 @@ class Table:
             ),
             ")",
         ]
-        above = [f"#strong({_typst_text(self.title)})"] if self.title else []
+        above = [f"// {visible(left_out)}"] if left_out else []
+        above += [f"#strong({_typst_text(self.title)})"] if self.title else []
         below = [f"#par({_typst_text(_with_minus(note))})" for note in self._sentences]
         return "\n".join([*above, *table, *below])
 
-    def printed(self) -> tuple[list[Column], list[list[str]]]:
-        """The columns for people, and the lines of their titles and cells."""
-        columns, written = [c for c in self._columns if c.is_read], self._cells(self.rows)
+    def printed(self, most: float = math.inf) -> tuple[list[Column], list[list[str]]]:
+        """The columns for people up to a priority, and the lines of their titles and cells."""
+        columns = [c for c in self._columns if c.is_read and c.priority <= most]
+        written = self._cells(self.rows)
         cells = [[visible(text) for text in (c.heading, *written[c])] for c in columns]
         return columns, [list(line) for line in zip(*cells, strict=True)]
 
-    def _in_papers(self) -> tuple[list[Column], list[list[str]], list[str]]:
-        """What :meth:`printed` gives, and the summary in lines. Numbers have a real minus."""
-        columns, (head, *body) = self.printed()
+    def _in_papers(self, wide: bool) -> tuple[list[Column], list[list[str]], list[str], str]:
+        """What :meth:`printed` gives, the summary in lines, and a sentence on what is left out.
+
+        Numbers have a real minus.
+        """
+        columns, (head, *body) = self.printed(math.inf if wide else _MOST_IN_PAPERS)
+        names = [c.heading for c in self._columns if c.is_read and c not in columns]
+        left_out = f"Left out: {', '.join(names)}. For all columns: wide=True, or --wide."
         lines = [
             [
                 _with_minus(text) if c.is_number else text
@@ -611,7 +627,7 @@ class Table:
             for line in body
         ]
         summary = [f"{visible(name)}: {_with_minus(value)}" for name, value in self.summary]
-        return columns, [head, *lines], summary
+        return columns, [head, *lines], summary, left_out if names else ""
 
     def pictures(self) -> dict[str, list[Bar]]:
         """The pictures of all rows, by the headings of their columns."""

@@ -117,7 +117,10 @@ def with_errors(table: Table, effect: str = "") -> Table:
     units = [(STANDARD_ERROR, "share"), *([(DESIGN_EFFECT, effect)] if effect else [])]
     columns = list(table.columns)
     for shown, unit in units:
-        columns = [replace(shown, unit=unit) if c == shown else c for c in columns]
+        columns = [
+            replace(c, unit=unit) if replace(c, priority=shown.priority) == shown else c
+            for c in columns
+        ]
     return replace(table, columns=columns)
 
 

@@ -7,7 +7,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,9 @@ from warner.regression.likelihood import Ending, Likelihood, Maximum, maximize
 from warner.results.intervals import DESIGN_EFFECT, normal_quantile
 from warner.results.tables import FOLLOWED, reports_of
 
+# A paper has no room for these.
 _DEGREES = Column("degrees", "degrees of freedom", "number", 4)
+_EFFECT = replace(DESIGN_EFFECT, priority=3)
 NORMAL = np.array(np.inf)  # degrees of freedom of errors from very many independent people
 _ODDS = ("odds_ratio", "odds_low", "odds_high")  # the keys of rows
 _BETWEEN_FACTORS = re.compile(r":(?![^\[]*\])")  # a colon outside brackets
@@ -400,8 +402,8 @@ class Coefficients(Tabular):
         sentences = [*self._sentences(level), f"{word}: {self.status.value}."]
         sentences += [*self.doubts, *([FOLLOWED] if self.on_paper else [])]
         rows, interval = self.rows(level), f"{100 * level:.4g} % interval"
-        # Where a line is short: of the log-odds the errors are enough, of odds ratios they are not.
-        of_logs, of_odds = (2, 1) if self._is_of_odds and not self.others else (0, 2)
+        # Of the log-odds the errors are enough where there is little room, of odds ratios not.
+        of_logs, of_odds = (3, 1) if self._is_of_odds and not self.others else (0, 3)
         odds = Column(
             _ODDS[0], "odds ratio (interval)", "ratio", of_odds, _ODDS[1:], has_value=True
         )
@@ -414,11 +416,12 @@ class Coefficients(Tabular):
             Column("p", unit="probability"),
             Column("interval", interval, "number", of_logs, ends=("low", "high")),
             *([odds] if _ODDS[0] in rows[0] else []),
-            *([] if self.survey is None else [DESIGN_EFFECT, _DEGREES]),
+            *([] if self.survey is None else [_EFFECT, _DEGREES]),
         ]
         compared = ", ".join(f"{name}: {label}" for name, label in self._compared_with.items())
         summary = [
             ("People", f"{self.n:,}"),
+            *([] if columns[0].priority == 0 else [("Value", as_text(self.outcomes[0]))]),
             *([("Compared with", compared)] if compared else []),
             *([] if self.survey is None else [("Survey design", self.survey.text)]),
             ("Standard errors", self.errors),

@@ -156,8 +156,10 @@ def test_errors_stand_at_80_columns_and_the_fit_below(
     tex = tmp_path / "table.tex"
     run("regress", str(path), "said ~ age + `ward of person`", *design, "-o", str(tex))
     _, below = tex.read_text().split("\\midrule\n", 2)[1:]
-    line = "\\multicolumn{8}{l}{"  # no long name widens the first column
-    assert below.startswith(f"{line}People: {N}}} \\\\\n{line}Compared with: ")
+    line = "\\multicolumn{5}{l}{"  # no long name widens the first column
+    assert below.startswith(
+        f"{line}People: {N}}} \\\\\n{line}Value: yes}} \\\\\n{line}Compared with: "
+    )
     assert "Compared with: answer: no, ward of person: east}" in below
     assert f"{line}Wald test that no covariate makes a difference: chi-square " in below
     assert max(map(len, below.splitlines())) < len(line) + 80
@@ -416,7 +418,8 @@ def test_numbers_for_papers_have_the_decimals_of_their_column(here: Path, tmp_pa
     """Rejects 0.293 beside 0.02297, a hyphen for a minus, and people who are left out unsaid."""
     path, tex, typst = tmp_path / "p.csv", tmp_path / "t.tex", tmp_path / "t.typ"
     path.write_text(Path("all.csv").read_text().replace(",same,", ",,", 7))
-    command = ("regress", str(path), "said ~ drinks", "--design", "crosswise:1/4", "--drop-missing")
+    paper = ("--design", "crosswise:1/4", "--drop-missing", "--wide")
+    command = ("regress", str(path), "said ~ drinks", *paper)
     run(*command, "-o", str(tex))
     lines = [line.split(" & ") for line in tex.read_text().splitlines() if " & " in line]
     first, second = lines[1:3]
@@ -436,6 +439,26 @@ def test_numbers_for_papers_have_the_decimals_of_their_column(here: Path, tmp_pa
     run(*command[:2], "said ~ drinks + big", *command[3:], "-o", str(tex))
     (big,) = (line.split(" & ") for line in tex.read_text().splitlines() if " & big & " in line)
     assert "e-" in big[3]
+
+
+def test_a_paper_has_the_columns_of_an_article_and_the_others_on_demand(
+    here: Path, tmp_path: Path
+) -> None:
+    """Rejects a table of ten columns for an article, and columns that go without a word."""
+    tex, typst = tmp_path / "t.tex", tmp_path / "t.typ"
+    design = ("--design", "crosswise:1/4", "--cluster", "school")
+    command = ("regress", "all.csv", "said ~ drinks", *design, "-o", str(tex), "-o", str(typst))
+    run(*command)
+    (head,) = re.findall(r"^.* & estimate & .*$", tex.read_text(), re.M)
+    assert head == r"covariate & estimate & error & p & odds ratio (interval) \\"
+    left_out = "Left out: value, t, 95 % interval, design effect, degrees of freedom. For all"
+    assert f"\n% {left_out}" in tex.read_text() and f"// {left_out}" in typst.read_text()
+    run(*command, "--wide")
+    wide = tex.read_text()
+    assert "degrees of freedom" in wide and "design effect" in wide and "Left out" not in wide
+    assert "~times" not in wide
+    result = run("regress", "all.csv", "said ~ drinks", *design, "--csv").stdout
+    assert "degrees" in result.splitlines()[0] and "low" in result.splitlines()[0]
 
 
 MISTAKES = [

@@ -272,7 +272,10 @@ class Output:
                 # Without the word times behind design effects.
                 tables = [with_errors(each, effect="number") for each in paper()]
                 warned |= _warnings(*tables)
-                texts = [each.latex() if ending == "tex" else each.typst() for each in tables]
+                texts = [
+                    each.latex(self.wide) if ending == "tex" else each.typst(self.wide)
+                    for each in tables
+                ]
                 write_text("\n\n".join(text.rstrip() for text in texts) + "\n", path)
             else:
                 with shown_with(self.wide, self.explain):
@@ -328,7 +331,10 @@ def written(command: Command) -> Command:
         click.option("--json", "as_json", is_flag=True, help="Print JSON."),
         click.option("--csv", "as_csv", is_flag=True, help="Print CSV, for spreadsheets."),
         click.option(
-            "--wide", is_flag=True, help="Show all columns of tables, even if lines become long."
+            "--wide",
+            is_flag=True,
+            help="Show all columns of tables, even if lines become long. LaTeX and Typst files "
+            "without --wide have those that fit into an article.",
         ),
         click.option("--explain", is_flag=True, help="Also say how the numbers were computed."),
     )(with_output)  # type: ignore[return-value]
