@@ -8,6 +8,7 @@ A document's blocks are run in their order, in one folder of their own:
     ```python    otherwise is run; the ```text block right below it, where there is one, is what it prints
     ```console   holds commands, each after "$ ", and below each what it prints
 
+A table that stands beside a page of docs/guides, to which the page links, is in the folder too.
 ``python docs/examples.py FILE ...`` writes the outputs as they are now into the documents. A test
 compares them: words must be equal, numbers equal up to two units of their last digit.
 """
@@ -19,6 +20,7 @@ import io
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -36,6 +38,7 @@ _BLOCK = re.compile(
     r"(?P<text>(?<=\n)```text\n(?P<output>.*?)```)?",
     re.DOTALL,
 )
+_GUIDES = Path(__file__).parent / "guides"
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?:e[-+]?\d+)?")
 
 
@@ -65,6 +68,8 @@ def executed(document: str) -> str:
     modules = set(sys.modules)
     # What a document registers is forgotten after it.
     with tempfile.TemporaryDirectory() as folder, for_a_while():
+        for table in re.findall(r"\]\(([\w-]+\.csv)\)", document):
+            shutil.copy(_GUIDES / table, folder)
         os.chdir(folder)
         sys.path.insert(0, folder)
         try:

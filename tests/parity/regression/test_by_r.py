@@ -52,6 +52,19 @@ def people(name: str) -> dict[str, np.ndarray]:
     return {column: np.array([float(row[column]) for row in rows]) for column in rows[0]}
 
 
+def test_the_tables_beside_the_guide_are_the_same_people() -> None:
+    """Rejects a guide that can be followed in a copy of the source alone, or with other people."""
+    guides = Path(__file__).parents[3] / "docs" / "guides"
+    assert "by_r" not in (guides / "coming_from_rrreg.md").read_text()
+    words = {"same": 1, "different": 0, "yes": 1, "no": 0, "red": 1, "black": 0}
+    names = {"said": "crosswise", "ticked": "warner", "colour": "kuk_b"}
+    for table, name in (("rrreg_people", "rrreg_models"), ("rrreg_schools", "rrreg_mixed")):
+        rows = list(csv.DictReader((guides / f"{table}.csv").read_text().splitlines()))
+        for column in rows[0]:
+            numbers = [float(words.get(row[column], row[column])) for row in rows]
+            assert numbers == people(name)[names.get(column, column)].tolist()
+
+
 DESIGNS: dict[str, PaperDesign] = {
     "warner": Warner(0.75),
     "uqt_known": Unrelated(0.7, 0.3),
