@@ -5,14 +5,23 @@ from __future__ import annotations
 from itertools import groupby
 from pathlib import Path
 
-from warner._core.references import PAPERS, references
+from warner._core.references import PAPERS, bibtex_of, references
 
 PAGE = Path(__file__).parent / "references.md"
 HEAD = """# References
 
-The numbers in docstrings are these. `mechanism.bibtex()`, `estimator.bibtex()` and `result.bibtex()` give the
-sources of a mechanism and of a method as BibTeX.
+<!-- search: cite, citation, how to cite, bibtex, bibliography -->
 
+The numbers in docstrings are these. How to cite warner and the five papers stands [below](#how-to-cite).
+
+"""
+CITE = """
+## How to cite
+
+Cite the package, and the papers of the mechanism and of the method that you use: `mechanism.bibtex()`, `estimator.bibtex()`,
+`result.bibtex()` and, of a whole benchmark, `found.bibtex()` print them with the entry of the package. That entry and the five papers are
+
+```bibtex
 """
 
 
@@ -22,7 +31,7 @@ def page() -> str:
     rest = [each for key, each in references().items() if key not in PAPERS]
     for group, found in groupby(rest, lambda each: each.heading):
         parts.append(f"\n## {group}\n\n" + "".join(f"- {each.line()}\n" for each in found))
-    return HEAD + "".join(parts)
+    return f"{HEAD}{''.join(parts)}{CITE}{bibtex_of(PAPERS)}\n```\n"
 
 
 if __name__ == "__main__":

@@ -94,10 +94,11 @@ FURTHER = {  # what else a name stands for, or does not
     "IBU": "If IBU runs until it converges, it gives the same result as warner.MaximumLikelihood.",
     "PEM": "The function warner.find() has the same purpose as PEM (the prefix extending method), "
     "but takes other steps. See the guide 'Words that nobody has listed'.",
-    "HR": "HadamardResponse is meant for an epsilon of 1 or less. With 100 values its error is "
-    "1.3 times the error of SubsetSelection at epsilon 1, and 14 times at epsilon 4. Above "
-    "epsilon 1 compare with SubsetSelection or, for short reports, "
-    "warner.mechanisms.ProjectiveGeometryResponse.",
+    "HR": "HadamardResponse is the form for high privacy, for an epsilon of 1 or less. With 100 "
+    "values its error is 1.3 times the error of SubsetSelection at epsilon 1, and 14 times at "
+    "epsilon 4. Above epsilon 1 compare with SubsetSelection or, for short reports, "
+    "warner.mechanisms.ProjectiveGeometryResponse. They come nearest to the general form of "
+    "Hadamard response, which is not here.",
 }
 _ABSENT = {  # what papers compare with, and this package does not have
     "PrivUnit": "it randomises vectors; the mechanisms here randomise labels, numbers and places",

@@ -194,7 +194,9 @@ class Benchmark(Tabular):
 
         Rows are mechanisms and methods, columns are budgets and numbers of people. Bold are the
         least mean of each column, and those that are not larger beyond chance: by more than two
-        standard errors of the difference over the same runs. Below the inversion stands its
+        standard errors of the difference over the same runs. The error of such a difference can be
+        much smaller than the errors of the two means, so that a mean is not bold although it is
+        near. Below the inversion stands its
         expected loss in closed form, where it has one. A dash stands where a method is left
         out, a dagger where a mechanism promises less than the budget of the column, and a double
         dagger where it spends less than this budget.
@@ -243,7 +245,8 @@ class Benchmark(Tabular):
         return "\n\n".join(
             rf"% \caption{{{words[name]}: mean of {self.runs} runs{of[truth]}{about}. "
             "Bold: the least of each column, and those not larger by more than two standard errors "
-            f"of the difference.{notes}}}\n{comments}"
+            "of the difference. The difference is taken run by run, so it can be known better than "
+            f"the means.{notes}}}\n{comments}"
             + latex_table(rows, digits, errors, self._least(name, truth), marks, power)
             for name in losses
             for (measured, truth), rows in tables.items()
@@ -291,8 +294,8 @@ class Benchmark(Tabular):
 
         Args:
             path: a file to save the chart to (.pdf, .png, .svg, .html or .json); None for none.
-            x: the horizontal axis, ``"n"``, ``"epsilon"`` or ``"mechanism"``; None for the first of
-                them that has several values.
+            x: the horizontal axis, ``"n"``, ``"epsilon"`` or ``"mechanism"``; None for the numbers
+                of which there are more, so that there are few panels.
             loss: one of the losses; None for the first.
             lines: what a panel compares by its lines, ``"mechanism"`` or ``"method"``; the other
                 makes panels. None for the one with more names.

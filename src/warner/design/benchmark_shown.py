@@ -152,7 +152,9 @@ def chart(
     """Draw rows of a benchmark, all of one loss. ``note`` explains a mark behind names."""
     alt = require_altair()
     counts = {key: len({row[key] for row in rows}) for key in (*AXES, "method", "truth")}
-    axis = x or next((key for key in AXES if counts[key] > 1 and key != lines), "n")
+    numbers = [key for key in ("n", "epsilon") if counts[key] > 1]
+    names = ["mechanism"] if counts["mechanism"] > 1 and lines != "mechanism" else ["n"]
+    axis = x or max(numbers or names, key=lambda key: counts[key])  # the others make panels
     if lines is None:
         more = counts["mechanism"] > counts["method"] and axis != "mechanism"
         lines = "mechanism" if more else "method"

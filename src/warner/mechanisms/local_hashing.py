@@ -68,6 +68,11 @@ class LocalHashing(Mechanism):
 
     and no matrix of collisions is needed. A report is a - 1, b and z.
 
+    OLH of the paper has q = 1 / g. With few values c is less, and so is the error: at epsilon 1 the
+    expected squared error of the unbiased shares is 0.63 times the paper's with 4 values, 0.80
+    times with 10 and 0.97 times with 100. A large ``prime``, such as 4001, has the error of the
+    paper. g is rounded up, where others round to the nearest: see ``buckets``.
+
     Args:
         domain: K values.
         epsilon: budget in nats.

@@ -243,6 +243,14 @@ def test_each_panel_of_a_picture_has_its_own_rows(tmp_path: Path) -> None:
     refused(ArgumentError, "x", found.plot, x="method")
 
 
+def test_the_axis_of_a_picture_has_the_numbers_of_which_there_are_more() -> None:
+    """Rejects six panels of two numbers of people each, where four of three epsilons say it."""
+    axis = lambda found: found.plot().to_dict()["spec"]["layer"][0]["encoding"]["x"]["field"]
+    assert axis(run(epsilon=[0.5, 1.0, 2.0], n=[200, 400], runs=2)) == "epsilon"
+    assert axis(run(epsilon=[0.5, 1.0], n=[200, 400], runs=2)) == "n"
+    assert axis(run(epsilon=[0.5, 1.0], n=[200, 400, 800], runs=2)) == "n"
+
+
 NUMBERS = Integers(0, 3)
 FOUR = [0.4, 0.3, 0.2, 0.1]
 small = partial(
@@ -448,6 +456,8 @@ def test_bold_are_all_that_are_not_worse_beyond_chance() -> None:
     same = {"a": RandomizedResponse, "b": partial(warner.UnaryEncoding, variant="oue")}
     found = benchmark(FOUR, NUMBERS, same, ["inversion", "mle"], 2.0, 500, 40)
     bold = found.to_latex().count(r"\textbf")
+    said = "The difference is taken run by run, so it can be known better than the means."
+    assert said in found.to_latex()
     rows = {(r["mechanism"], r["method"]): found.values[found.cells[r["mechanism"] == "b"],
             r["method"]]["l2"] for r in found.rows()}  # fmt: skip
     best = min(rows.values(), key=np.mean)

@@ -482,3 +482,24 @@ def test_reports_that_cannot_be_are_refused(tmp_path: Path) -> None:
     refused(ReportError, "non-sensitive", mechanism.reports, bits)
     bits[1, 7] = 0
     assert len(mechanism.reports(bits)) == 2
+
+
+@pytest.mark.parametrize(("size", "times"), [(4, "0.63"), (10, "0.80"), (100, "0.97")])
+def test_local_hashing_says_by_how_much_its_error_is_less_than_that_of_the_paper(
+    size: int, times: str
+) -> None:
+    """Rejects figures in the docstring that are of another mechanism, or of an earlier one."""
+    own, other = np.e / (np.e + 3), 1 / 4  # the paper's, at epsilon 1 with 4 buckets
+    even = np.full(size, 1 / size)
+    supported = own / size + other * (1 - 1 / size)
+    chance_of_people = (1 - 1 / size) / size
+    paper = supported * (1 - supported) / (own - other) ** 2 - chance_of_people
+
+    def ratio(**options: Any) -> float:
+        mechanism = warner.LocalHashing(warner.Integers(1, size), 1.0, **options)
+        assert mechanism.buckets == 4
+        return (float(mechanism.channel().variance(even).mean()) - chance_of_people) / paper
+
+    assert f"{ratio():.2f}" == times
+    assert f"{times} times" in " ".join(str(warner.LocalHashing.__doc__).split())
+    assert ratio(prime=4001, whole_reports=False) == pytest.approx(1, abs=0.003)
