@@ -133,8 +133,10 @@ def test_readme_is_short() -> None:
 @pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/which_door.md"])
 def test_the_first_command_installs_what_the_guides_write(page: str) -> None:
     """Rejects an installation without typst, with which the first PDF of a guide fails."""
-    (extras,) = re.findall(r'pip install "[.]\[(.*)\]"', (ROOT / page).read_text())
-    assert {"excel", "plot", "report", "serve"} <= {*extras.split(",")}
+    written = re.findall(r'pip install "[.]\[(.*)\]"', (ROOT / page).read_text())
+    assert written
+    for extras in written:
+        assert {"excel", "plot", "report", "serve"} <= {*extras.split(",")}
 
 
 def test_the_study_of_every_mechanism_has_every_mechanism() -> None:
@@ -184,3 +186,23 @@ def test_the_page_of_names_is_current() -> None:
 
 def test_the_page_of_the_data_sets_is_current() -> None:
     assert (ROOT / "docs" / "papers" / "data.md").read_text() == make_data.page(), "run 'make docs'"
+
+
+def test_windows_has_a_form_for_all_that_pages_write_for_a_shell() -> None:
+    """Rejects a command of a page that a reader with Windows types, and no page says the other."""
+    folders = ("", "guides", "recipes", "concepts")
+    pages = [path for folder in folders for path in (ROOT / "docs" / folder).glob("*.md")]
+    typed: set[str] = set()
+    for path in pages:
+        if path.name == "running.md":  # of a server with Linux
+            continue
+        for kind, body in re.findall(r"```(console|bash|sh)\n(.*?)```", path.read_text(), re.S):
+            lines = body.splitlines()
+            typed |= {
+                line.removeprefix("$ ").split()[0]
+                for line in lines
+                if line.startswith("$ ") or (kind != "console" and line[:1].strip(" #"))
+            }
+    windows = (ROOT / "docs" / "which_door.md").read_text().partition("## On Windows")[2]
+    assert typed >= {"warner", "pip"}
+    assert all(f"`{word}" in windows for word in typed - {"pip"}), typed
