@@ -138,7 +138,7 @@ def groups_shown(
             group = ", ".join(map(as_text, key))
             how.setdefault(f"{result.attribute}: {text}", []).append(group)
         chosen = [] if summaries is None else list(summaries(result))
-        in_few = not chosen and kind is None and is_by_bands(result)
+        in_few = not chosen and kind in (None, "posterior") and is_by_bands(result)
         attribute = {"attribute": str(result.attribute)}
         own_rows = [
             {**with_figures(row), **attribute, "value": row["text"]}
@@ -147,7 +147,7 @@ def groups_shown(
         if in_few:
             in_bands[str(result.attribute)] = about_bands(result)
             own_rows = [
-                {**with_figures(row), **attribute} for row in band_rows(result, level, target)
+                {**with_figures(row), **attribute} for row in band_rows(result, level, target, kind)
             ]
         elif not chosen:
             own_rows = [

@@ -198,9 +198,11 @@ def summary_rows(
         if not named.applies_to(estimate.domain):
             continue
         numbers = named.of(estimate)
+        # The default of means and variances holds for every distribution and is about as narrow.
+        used = kind if kind == "posterior" and named.kind not in _OF_PLACES else looks
         for i, number in enumerate(numbers):
             with threads_for(estimate.data):
-                low, high = number.interval(level, target, looks, rng=np.random.default_rng(_SEED))
+                low, high = number.interval(level, target, used, rng=np.random.default_rng(_SEED))
             axis = of_coordinate(i, len(numbers))
             whose = "" if estimate.domain.nonresponse is None else ", of those who answered"
             rows.append(

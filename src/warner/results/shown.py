@@ -83,6 +83,7 @@ _SMOOTHED = (
 _LIKE_NEIGHBOURS = "The estimates take neighbouring numbers as about equally frequent."
 _MOST_SHOWN = 50  # of more shares than are all shown
 _MOST_NAMED = 5  # unbiased estimates of shrunk shares
+_EVEN = "neighbouring numbers are about equally frequent"
 _NUMBERS = parse("mean,quantile:0.25,median,quantile:0.75")
 _MARK = Column("mark", "")  # of shrunk shares
 
@@ -130,8 +131,8 @@ def blocks(
         return [_table_of_keys(result, keys, level)]
     used, looks = available_kind(result, target, kind), at_every_look(kind)
     shown: list[Table | str] = []
-    if top is None and kind is None and is_by_bands(result):
-        rows = band_rows(result, level, target)
+    if top is None and kind in (None, "posterior") and is_by_bands(result):
+        rows = band_rows(result, level, target, kind)
         notes = [about_bands(result, all_rows)]
     else:
         every = marked(rows_of_shares(result, level, target, kind))
@@ -168,23 +169,23 @@ def blocks(
             shown.append(_table_of_answered(given, level, target, looks, most, all_rows, top))
     else:
         shown.append(title(result))
-    numbers = _of_numbers(result, level, looks)
+    numbers = _of_numbers(result, level, kind)
     if len(numbers) > 1:
-        few = drawn_to_the_middle([result])
-        shown += ["", table_of_summaries(numbers, level, [few] if few else [])]
+        notes = [drawn_to_the_middle([result]), about_quantiles([result], numbers, kind)]
+        shown += ["", table_of_summaries(numbers, level, [*filter(None, notes)])]
     else:
         shown += [f"{row['text'].capitalize()} {in_brackets(row)}." for row in numbers]
     doubt = f"WARNING: {result.doubt}" if result.doubt else ""
     return [*shown, *filter(None, [about_clipped(result), doubt])]
 
 
-def _of_numbers(result: Any, level: float, looks: str | None) -> list[dict[str, Any]]:
+def _of_numbers(result: Any, level: float, kind: str | None) -> list[dict[str, Any]]:
     """Mean and quartiles of numbers; the mean alone where their intervals are not known."""
     if _has_summaries(result):
-        return summary_rows(result, applicable(result.domain, _NUMBERS), level, kind=looks)
+        return summary_rows(result, applicable(result.domain, _NUMBERS), level, kind=kind)
     if result.fit.mean is None:
         return []
-    rows = means(result, level, kind=looks)
+    rows = means(result, level, kind=kind)
     axes = [""] if len(rows) == 1 else [f" of coordinate {i}" for i in range(len(rows))]
     return [
         {**row, "text": f"mean{axis}", "is_share": False}
@@ -269,10 +270,12 @@ def _about_single_values(result: Any) -> str:
     return "" if isinstance(result.estimator, estimators.LogSpline) else _AS_LABELS
 
 
-def band_rows(result: Any, level: float, target: str) -> list[dict[str, Any]]:
+def band_rows(
+    result: Any, level: float, target: str, kind: str | None = None
+) -> list[dict[str, Any]]:
     """The bands of a question of numbers, as rows of a table."""
     labels = [label for _, _, label in bands(result.domain)]
-    rows = summary_rows(result, bands_of(result.domain), level, target)
+    rows = summary_rows(result, bands_of(result.domain), level, target, kind)
     return [
         row | {"value": label, "people_about": row["estimate"] * result.n, "mark": ""}
         for label, row in zip(labels, rows, strict=True)
@@ -345,6 +348,30 @@ def table_of_summaries(
     return Table(columns, list(map(with_figures, rows)), about, heading)
 
 
+def about_quantiles(
+    results: Sequence[Any],
+    rows: Sequence[Mapping[str, Any]],
+    kind: str | None,
+    target: str = "population",
+) -> str:
+    """What intervals of quantiles suppose, and which are narrower; "" where there is no choice."""
+    is_of_quantiles = any(named in row["text"] for row in rows for named in ("median", "quantile"))
+    has_choice = target == "population" and all(one.has_posterior_intervals for one in results)
+    if not (is_of_quantiles and has_choice and kind in (None, "posterior")):
+        return ""
+    if kind == "posterior":
+        return f"The intervals of median and quantiles hold if {_EVEN}."
+    whole = ", and are of whole bins" if results[0].domain.answered.is_binned else ""
+    in_command = (
+        "" if len(results) > 1 else "add --interval posterior to warner estimate. In Python, "
+    )
+    return (
+        "The intervals of median and quantiles hold for any answers, also where many people round "
+        f"to the same numbers{whole}. If {_EVEN}, narrower ones hold, too: {in_command}use "
+        'quantile(0.5).interval(kind="posterior").'
+    )
+
+
 def summaries_shown(
     result: Any, named: Sequence[Named], level: float, target: str, kind: str | None = None
 ) -> Table:
@@ -353,6 +380,7 @@ def summaries_shown(
     notes = [
         design_effect_in_words(result),
         drawn_to_the_middle([result]),
+        about_quantiles([result], rows, kind, target),
         f"Each interval is for {PEOPLE[target]}. It holds for one number, not for all at once.\n",
     ]
     return table_of_summaries(rows, level, notes, title(result))
@@ -386,6 +414,7 @@ def numbers_of_groups(result: Any, level: float = 0.95, target: str = "populatio
         about_intervals("own", target),
         ALL_PEOPLE if result.groups.last else "",
         drawn_to_the_middle([group for _, group in of_groups]),
+        about_quantiles([group for _, group in of_groups], rows, None, target),
         f"With {result.domain.size:,} values, the share of a single value says little. To see all "
         f"shares, use to_frame() in Python, or {_IN_FILE}.",
         f"WARNING: {result.doubt}" if result.doubt else "",

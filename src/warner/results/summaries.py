@@ -102,8 +102,8 @@ class Quantity(BoundedNumber):
     ) -> np.ndarray:
         """Return a confidence interval (2,) for the true number, within its possible range.
 
-        The bootstrap interval of a quantile comes from bounds of all cumulative shares F. It holds
-        the values v at which F can reach q [Woodruff 1952]:
+        Bootstrap and posterior intervals of a quantile come from bounds of all cumulative shares F,
+        which rise evenly in a bin. They hold the values v at which F can reach q [Woodruff 1952]:
 
             { v : low(F(v - 1)) < q <= high(F(v)) }
 
@@ -121,7 +121,8 @@ class Quantity(BoundedNumber):
             kind: ``"wald"``, from the unbiased estimates of the shares and widened to hold the
                 estimate: it holds for every distribution, see :mod:`warner.results.linear_limits`.
                 That of a quantile in bins is made of whole bins. ``"bootstrap"``; ``"posterior"``
-                for quantiles of the posterior, where the estimator has one; ``"fisher"`` for means
+                where the estimator has a posterior: of quantiles it is narrower, and holds where
+                neighbouring numbers are about equally frequent; ``"fisher"`` for means
                 and ranges; see :mod:`warner.results.intervals`. None takes ``"wald"`` where the
                 channel has an inverse, and for means that reports determine without one. Shares of
                 ranges have the posterior where there is one and the target is the population.
@@ -166,16 +167,17 @@ class Quantity(BoundedNumber):
             kind,
             ("bootstrap", "posterior", *(("fisher",) if isinstance(self._of, Linear) else ())),
         )
-        function = getattr(self._of, "cumulative", self._of) if kind == "bootstrap" else self._of
-        weights = (
-            function.weights
-            if isinstance(function, Linear) and (function.limits is None or kind == "fisher")
-            else function
-        )
+        function = getattr(self._of, "cumulative", self._of)
+        weights = function
+        if isinstance(function, Linear) and (function.limits is None or kind == "fisher"):
+            weights = function.weights
+        elif isinstance(function, Cumulative) and kind == "posterior":
+            weights = function.weights  # limits of ranges, which allow for heaps
         bounds = interval(self._estimate, level, target, kind, weights, replicates, rng)
-        return np.asarray(
-            function.invert(bounds, self._of) if hasattr(function, "invert") else bounds[0]
-        )
+        if not hasattr(function, "invert"):
+            return np.asarray(bounds[0])
+        limits = function.invert(bounds, self._of)
+        return np.asarray(limits if kind == "bootstrap" else self._holding(limits))
 
     def _wald(self, level: float, target: str) -> np.ndarray | None:
         """The interval (2,) that holds for every distribution; None where there is none."""
@@ -390,6 +392,14 @@ class Cumulative:
     order: np.ndarray  # the indices (K,) of the values in increasing order
 
     limits = (0.0, 1.0)
+
+    @property
+    def weights(self) -> np.ndarray:
+        """The function as a matrix (K + 1, K)."""
+        size = self.order.size
+        below = np.zeros((size + 1, size))
+        below[:, self.order] = np.tri(size + 1, size, -1)
+        return below
 
     @property
     def has_bins(self) -> bool:

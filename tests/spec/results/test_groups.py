@@ -715,7 +715,7 @@ def test_groups_of_many_numbers_are_printed_as_mean_and_quartiles() -> None:
     shown = str(result)
     means = {row[0]: float(row[2]) for row in map(str.split, shown.splitlines()) if "mean" in row}
     assert means == pytest.approx({w: result[w].mean() for w in ("north", "south")}, abs=1)
-    assert shown.count("median") == 2 and "to_frame()" in shown
+    assert shown.count("  median  ") == 2 and "to_frame()" in shown
     assert "median" in result._repr_html_() and str(result.table()) == shown
     rows = result.table().rows
     assert [row["measure"] for row in rows[:3]] == ["mean", "quantile:0.25", "median"]

@@ -824,8 +824,9 @@ def test_the_command_line_writes_them(tmp_path: Path) -> None:
     assert "each holds however often you look while reports come in" in " ".join(shown.split())
     for wrong in ("anytime", "anytime:x", "bootstrap"):
         said = run("estimate", path, "--interval", wrong, ok=False).output
-        assert "one of score, wald, likelihood, average, simultaneous, or anytime:N" in " ".join(
-            said.split()
+        assert (
+            "one of score, wald, likelihood, average, simultaneous, posterior, or anytime:N"
+            in " ".join(said.split())
         )
 
 

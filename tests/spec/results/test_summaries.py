@@ -6,6 +6,7 @@ import copy
 import json
 import pickle
 import tracemalloc
+from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
@@ -16,6 +17,7 @@ from scipy.stats import beta
 import warner
 from tests.refusals import refused
 from tests.registry import MECHANISMS
+from tests.spec.app._command import run
 from warner import (
     Categorical,
     Estimate,
@@ -28,6 +30,7 @@ from warner import (
     RandomizedResponse,
     estimate,
 )
+from warner._core.text import outwards
 from warner.domains import Optional
 from warner.errors import ArgumentError, ArgumentTypeError
 from warner.estimators.base import Fit, LikelihoodData, PosteriorFit
@@ -532,6 +535,37 @@ def test_a_mean_is_no_share_beside_the_shares_of_a_question() -> None:
     (row,) = table_of_estimates([estimate(tally, "mean")], 0.95, "population").rows
     assert row["n"] == 300 and row["people_about"] is None
     assert 40 < rows[0]["estimate"] < 80
+
+
+def test_a_table_of_quartiles_says_why_their_intervals_are_wide_and_how_they_are_narrower(
+    tmp_path: Path,
+) -> None:
+    """Rejects intervals of whole bins without a word, of an estimate that has narrower ones; the
+    sentence where there is no choice; and ``--interval posterior`` of the shares alone.
+    """
+    minutes = warner.SquareWave(Interval(0, 240, bins=24), 2.0)
+    rng = np.random.default_rng(3)
+    tally = minutes.tally(minutes.randomize(rng.gamma(4, 20, 4_000).clip(0, 239), rng))
+    result, words = warner.estimate(tally), "round to the same numbers, and are of whole bins. If "
+    assert words in " ".join(str(result).split())
+    assert "whole bins" not in str(warner.estimate(tally, "Inversion"))
+    tally.save(tmp_path / "tally.json")
+    path = str(tmp_path / "tally.json")
+    assert words in run("estimate", path, "--summary", "median").output
+    assert "whole bins" not in run("estimate", path, "--summary", "mean,above:60").output
+    ages = warner.SquareWave(Integers(0, 90), 2.0)
+    of_ages = str(warner.estimate(ages.tally(ages.randomize(rng.integers(20, 60, 4_000), rng))))
+    assert "round to the same numbers. If" in " ".join(of_ages.split())
+    median, mean = result.quantile(0.5), result.mean()
+    low, high = median.interval(kind="posterior")
+    assert high - low < np.ptp(median.interval())
+    for more in ([], ["--summary", "median,mean"]):
+        shown = run("estimate", path, "--interval", "posterior", *more).output
+        for least, most in ((low, high), mean.interval()):
+            least, most = outwards(least, most, 1)
+            assert f"{least:.1f} to {most:.1f}" in shown
+        assert "quantiles hold if neighbouring numbers are about equally frequent" in shown
+        assert "whole bins" not in shown
 
 
 @pytest.mark.parametrize("method", [None, "EMS", "Inversion"])

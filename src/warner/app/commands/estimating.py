@@ -127,10 +127,10 @@ _ABOUT_FORGED_GROUPS = (
 
 
 class IntervalKind(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
-    """A kind of intervals: one of five words, or anytime:N."""
+    """A kind of intervals: one of six words, or anytime:N."""
 
     name = "interval"
-    _kinds = ("score", "wald", "likelihood", "average", "simultaneous")
+    _kinds = ("score", "wald", "likelihood", "average", "simultaneous", "posterior")
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
         """What the help shows in place of the value."""
@@ -559,7 +559,10 @@ class EstimateRequest:
     'the interval of each share, also of one that you picked because it is large. "wald": the '
     'interval of each share, around the estimate that is right on average. "likelihood": the '
     'interval of each share, by the likelihood ratio. "average": the interval of a share that '
-    'is picked by chance. "simultaneous": the intervals of all shares at once. "anytime:N": '
+    'is picked by chance. "simultaneous": the intervals of all shares at once. "posterior": the '
+    "interval of each share or quantile of numbers that are estimated as a smooth curve; that of a "
+    "quantile is narrower than the default, and holds if neighbouring numbers are about equally "
+    'frequent. "anytime:N": '
     "the interval of each share, mean or quantile, even if you look again and again while "
     'reports arrive, up to the planned number N. Default: "likelihood" for designs on paper; '
     "for numbers that are estimated as a smooth curve, the posterior interval of this curve; "
