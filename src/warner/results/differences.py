@@ -55,7 +55,7 @@ from warner.metrics import project
 from warner.reports.tally import Tally
 from warner.results.estimate import group_table
 from warner.results.from_tally import GroupTable, is_of_groups, likelihood_data, side_by_side
-from warner.results.intervals import TARGETS
+from warner.results.intervals import TARGETS, normal_quantile
 from warner.results.named_summaries import (
     SINGLE_CODES,
     Named,
@@ -75,10 +75,10 @@ from warner.results.samples import (
     Sample,
     SeveralGroups,
     combined,
-    of_answers,
+    mean_in,
+    of_means,
     of_quantile,
     of_shares,
-    of_weights,
 )
 from warner.results.share_noise import covariance_of
 from warner.results.solution import Solution, positions
@@ -95,6 +95,7 @@ if TYPE_CHECKING:
     from warner.results.pooling import Coordinates
 
 
+_LEVEL = 0.95  # of the intervals from which a test takes errors
 _SAME_P = 1e-9  # relative, of two values, whose p-values differ by rounding alone
 _MOST_CONTRASTS = 2000  # of groups of a survey, whose covariance matrix is formed
 _TRACE = 1e-9  # of noise, where respondents have none
@@ -127,8 +128,8 @@ class Differences(Tabular):
         of: ``"shares"``, ``"numbers"``, ``"mean"`` or the quantile's q.
         level: the coverage of each interval.
         target: ``"population"`` or ``"respondents"``.
-        test: the test that all groups that are compared have the same shares; None for several
-            questions in one table.
+        test: the test that all groups that are compared have the same mean, where means are
+            compared, and else the same shares; None for several questions in one table.
         left_out: groups of fewer than two reports, of which nothing is compared.
         doubt: why the reports are doubtful, of all groups or of some; "" where they are not.
         hint: what else the counts of a card may mean; "" where that is plain, or doubtful anyway.
@@ -273,7 +274,7 @@ class Differences(Tabular):
         title = f"{of_pair or 'The group minus the reference'}{mark}"
         if self.question:
             title = f"{self.question}: {title[0].lower()}{title[1:]}"
-        test = self.test if self.of == "shares" else None
+        test = self.test if self.about_test else None
         summary = [] if test is None else [(f"Test whether {test.hypothesis}", test.law)]
         return Table(columns, rows, notes, title, self.simulated, self._explained, summary)
 
@@ -288,8 +289,17 @@ class Differences(Tabular):
             f"Column p tests only the difference in its row, {_P_VALUES[self._way]}. Column p "
             "(Holm) is corrected by Holm's method for the number of comparisons. Two rows that say "
             "the same about two answers, such as yes and no, are one comparison.",
-            *([] if self.test is None or self.of != "shares" else [self.test.explained]),
+            *([] if self.test is None or not self.about_test else [self._test_explained]),
         ]
+
+    @property
+    def _test_explained(self) -> str:
+        if self._way == "bands" and self.of != "shares":
+            return (
+                "The test of all groups takes the middle of each group's interval of the mean, "
+                "with the error that gives this interval."
+            )
+        return "" if self.test is None else self.test.explained
 
     @property
     def _about_bounds(self) -> str:
@@ -304,10 +314,12 @@ class Differences(Tabular):
     def about_test(self) -> str:
         """The test in words; of several questions, which answers stand in the table.
 
-        "" of means and other numbers: groups with the same mean can have other shares.
+        "" of quantiles, which can be the same where shares are not, and of the means of two groups,
+        whose row has the same p.
         """
         if self.test is not None:
-            return self.test.text if self.of == "shares" else ""
+            of_means = self.of in ("mean", "numbers") and self.test.degrees > 1
+            return self.test.text if self.of == "shares" or of_means else ""
         return (
             'For a question with two answers, the table shows only "yes", or the last answer if '
             'there is no "yes". The column p (Holm) is corrected for the comparisons of all '
@@ -458,6 +470,13 @@ def compare_groups(
     statistic has if the reports are dealt to the groups at random. With many values and few people
     that variance is far below 2 (G - 1)(K - 1).
 
+    Where means are compared, the test is that all groups have the same mean,
+
+        sum_g (m_g - mu)^2 / Var m_g,   chi-square on G - 1 degrees of freedom
+
+    and tables of three groups or more show it. Of numbers in bands m_g is
+    the middle of the interval of the group, and Var m_g that of a normal law with this interval.
+
     Args:
         a, b: two estimates of one domain, whose mechanisms and budgets may differ. Or ``a`` is a
             mapping {public values: tally} of groups, a tally by public columns or several by the
@@ -585,7 +604,8 @@ def compare_groups(
     alike = 2 if kind_of_number == "shares" and domain.size == 2 else 1
     for of_kind in _by_kind(rows):
         _correct(of_kind, alike)
-    test = no_difference(samples)
+    is_of_means = kind_of_number in ("mean", "numbers")
+    test = equal_means(samples, domain, way) if is_of_means else no_difference(samples)
     first = samples[0].data
     drawn = "" if first.survey is None else first.survey.drawn.text
     listed = tuple(rows)
@@ -816,10 +836,8 @@ def _measure(of: str | float, domain: Domain, level: float, way: str) -> Any:
         labels = domain.labels
         return lambda a, b: zip(labels, of_shares(a, b, level), strict=True)
     if of == "mean":
-        points = numbers_of_values(domain.answered)
-        if domain.nonresponse is not None:
-            return lambda a, b: [("mean of those who answered", of_answers(a, b, points, level))]
-        return lambda a, b: [("mean", of_weights(a, b, points, level))]
+        points, name = numbers_of_values(domain.answered), _name_of_mean(domain)
+        return lambda a, b: [(name, of_means(a, b, points, level))]
     assert not isinstance(of, str)
     if domain.nonresponse is not None:
         rule = 'quantiles are not known where "no answer" is one of the values'
@@ -828,6 +846,10 @@ def _measure(of: str | float, domain: Domain, level: float, way: str) -> Any:
     line = cumulative_on(domain)
     name = "median" if of == 0.5 else f"quantile {of:g}"
     return lambda a, b: [(name, of_quantile(a, b, Quantile(line, of), level))]
+
+
+def _name_of_mean(domain: Domain) -> str:
+    return "mean" if domain.nonresponse is None else "mean of those who answered"
 
 
 def numbers_of_values(domain: Domain) -> np.ndarray:
@@ -887,6 +909,58 @@ def holm(p: np.ndarray) -> np.ndarray:
     return out
 
 
+def _are_alike(samples: Sequence[Sample], what: str) -> str:
+    """The hypothesis that all groups have the same of something, in words."""
+    of_two = f"{samples[0].name} and {samples[-1].name}"
+    return f"{of_two if len(samples) == 2 else f'{len(samples)} groups'} have the same {what}"
+
+
+def equal_means(samples: Sequence[Sample], domain: Domain, way: str) -> WaldTest:
+    """The test that all groups have the same mean.
+
+        sum_g (m_g - mu)^2 / v_g,   chi-square on G - 1 degrees of freedom
+
+    mu is the mean of all groups, weighted by precision. The way "bands" has the middle of each
+    group's interval, which is z sqrt(v_g) from its ends. A group whose mean is not known says
+    nothing.
+    """
+    name, n = _are_alike(samples, _name_of_mean(domain)), sum(s.data.n for s in samples)
+    if way == "bands":
+        # The estimates themselves are nearer to the middle of the range, the fewer the reports.
+        rows = [summary_rows(s.solution, parse("mean"), _LEVEL, s.target)[0] for s in samples]
+        low, high = np.array([[row["low"], row["high"]] for row in rows]).T
+        m = (low + high) / 2
+        v = _positive(((high - low) / 2 / normal_quantile(_LEVEL)) ** 2)
+        statistic = float(((m - (m / v).sum() / (1 / v).sum()) ** 2 / v).sum())
+        return WaldTest.of(name, statistic, len(samples) - 1, n)
+    points = numbers_of_values(domain.answered)
+    means = [(s, *m_and_g) for s in samples if (m_and_g := mean_in(s, points)) is not None]
+    if len(means) < 2:
+        return WaldTest.of(name, 0.0, 1, n)
+    m = np.array([mean for _, mean, _ in means])
+    v = _positive(np.array([g @ s.covariance() @ g for s, _, g in means]))
+    # The deviations from mu, in units of their errors.
+    contrast = (np.eye(m.size) - (1 / v) / (1 / v).sum()) / np.sqrt(v)[:, None]
+    statistic, degrees = float(((contrast @ m) ** 2).sum()), m.size - 1
+    if means[0][0].data.survey is None:
+        return WaldTest.of(name, statistic, degrees, n)
+    noise = np.diag(v)
+    for i, (one, _, g) in enumerate(means):
+        for j, (other, _, h) in enumerate(means[:i]):
+            noise[i, j] = noise[j, i] = g @ one.shared_with(other) @ h
+    # The variance of a group of few clusters is estimated too small.
+    surveyed = [s.data.survey for s, *_ in means if s.data.survey is not None]  # all of them
+    scales = np.sqrt([survey.moments()[1] for survey in surveyed])
+    noise = contrast @ (noise / np.multiply.outer(scales, scales)) @ contrast.T
+    of_noise = min(one.degrees_with(other) for one in samples for other in samples if other != one)
+    return WaldTest.of_design(name, statistic, degrees, n, noise, of_noise)
+
+
+def _positive(variances: np.ndarray) -> np.ndarray:
+    """Variances of which none is 0, as of a mean at the end of its range."""
+    return np.maximum(variances, np.finfo(float).tiny)
+
+
 def no_difference(samples: Sequence[Sample]) -> WaldTest:
     """The Wald test that all groups have the same shares."""
     from warner.results.pooling import Coordinates
@@ -896,9 +970,7 @@ def no_difference(samples: Sequence[Sample]) -> WaldTest:
         rule = "cannot be tested together if only some have a survey design"
         raise MismatchError("groups", rule, None, "Give the survey design of all groups")
     sizes = np.array([s.data.n for s in samples], dtype=np.float64)
-    name = f"{len(samples)} groups have the same shares"
-    if len(samples) == 2:
-        name = f"{samples[0].name} and {samples[1].name} have the same shares"
+    name = _are_alike(samples, "shares")
     groups, n = len(samples), int(sizes.sum())
     if surveyed:
         return _no_difference_of_survey(name, samples)

@@ -181,42 +181,43 @@ def of_shares(a: Sample, b: Sample, level: float) -> list[Compared]:
     return [replace(one, is_share=True) for one in compared]
 
 
-def of_weights(a: Sample, b: Sample, weights: np.ndarray, level: float) -> Compared:
-    """The difference of a linear function of the shares, such as the mean."""
-    # Estimates need not sum to 1. About their middle, weights add least of that noise.
-    centred = weights - (weights.max() + weights.min()) / 2
-    middle = weights[0] - centred[0]
-    variance = float(centred @ a.covariance_with(b) @ centred)
-    reach = float(np.ptp(weights))
-    of_a, of_b = (float(centred @ s.shares) + middle for s in (a, b))
-    sd, degrees = float(np.sqrt(max(variance, 0.0))), a.degrees_with(b)
-    return _wald(of_a, of_b, sd, level, (-reach, reach), degrees)
+def mean_in(
+    sample: Sample, points: np.ndarray, level: float = 0.95
+) -> tuple[float, np.ndarray] | None:
+    """The mean of a group, and its slopes g (K,), of which Var m = g'C g / n; None if not known.
 
+        m = c'T,   or of those who answered   m = c'T / f,   f = sum_v T_v,   g_v = (c_v - m) / f
 
-def of_answers(a: Sample, b: Sample, points: np.ndarray, level: float) -> Compared:
-    """The difference of the means of those who answered, where nonresponse is a value.
-
-        m = c'T / f,   f = sum_v T_v,   Var m = g'C g / n,   g_v = (c_v - m) / f
-
-    Where f is within z standard deviations of 0 in either group, nothing is known of its mean.
+    Where f is within z standard deviations of 0, nothing is known of the mean of those who
+    answered. ``points`` c (V,) are of fewer values than T (K,) where nonresponse is a value.
     """
-    reach, means, slopes = float(np.ptp(points)), [], []
-    for sample in (a, b):
-        z = normal_quantile(level, sample.data.degrees)
-        shares, covariance = sample.shares[: points.size], sample.covariance()
-        covariance = covariance[: points.size, : points.size]
-        f = float(shares.sum())
-        if f <= z * float(np.sqrt(max(covariance.sum(), 0.0))):
-            middle = float(points.min() + reach / 2)
-            return Compared(middle, middle, -reach, reach, 1.0)
-        m = float(np.clip(points @ shares / f, points.min(), points.max()))
-        g = (points - m) / f
-        means.append((m, float(g @ covariance @ g)))
-        slopes.append(g)
-    (of_a, spread_a), (of_b, spread_b) = means
-    shared = a.shared_with(b)[: points.size, : points.size]
-    spread = spread_a + spread_b - 2 * float(slopes[0] @ shared @ slopes[1])
-    sd = float(np.sqrt(max(spread, 0.0)))
+    answered = points.size
+    if answered == sample.shares.size:
+        # Estimates need not sum to 1. About their middle, weights add least of that noise.
+        centred = points - (points.max() + points.min()) / 2
+        return float(centred @ sample.shares) + float(points[0] - centred[0]), centred
+    shares = sample.shares[:answered]
+    f, z = float(shares.sum()), normal_quantile(level, sample.data.degrees)
+    if f <= z * float(np.sqrt(max(sample.covariance()[:answered, :answered].sum(), 0.0))):
+        return None
+    m = float(np.clip(points @ shares / f, points.min(), points.max()))
+    return m, np.append((points - m) / f, np.zeros(sample.shares.size - answered))
+
+
+def of_means(a: Sample, b: Sample, points: np.ndarray, level: float) -> Compared:
+    """The difference of the means, of those who answered where nonresponse is a value."""
+    reach, first, second = (
+        float(np.ptp(points)),
+        mean_in(a, points, level),
+        mean_in(b, points, level),
+    )
+    if first is None or second is None:
+        middle = float(points.min() + reach / 2)
+        return Compared(middle, middle, -reach, reach, 1.0)
+    (of_a, g), (of_b, h) = first, second
+    shared = 2 * float(g @ a.shared_with(b) @ h)
+    variance = float(g @ a.covariance() @ g) + float(h @ b.covariance() @ h) - shared
+    sd = float(np.sqrt(max(variance, 0.0)))
     return _wald(of_a, of_b, sd, level, (-reach, reach), a.degrees_with(b))
 
 

@@ -565,11 +565,12 @@ def test_differences_have_intervals_and_a_test(here_of_groups_of_people: Path) -
     assert data["differences"] == json.loads(json.dumps(expected.rows()))
     shown = run("estimate", f"before={FILES[0]}", f"after={FILES[1]}", "--compare-groups").output
     assert "before and after have the same shares: if so, chance alone gives a statistic" in shown
-    # Means may agree where shares do not, so that the test would contradict the rows.
-    assert (
-        data["test"]
-        and "chi-square" not in run("estimate", *FILES, "--of", "mean", "--compare-groups").output
-    )
+    # Means may agree where shares do not, so that the test of shares would contradict the rows.
+    assert data["test"]["hypothesis"] == "3 groups have the same mean"
+    of_means = run("estimate", *FILES, "--of", "mean", "--compare-groups").output
+    assert "the same mean: if so" in of_means and "the same shares" not in of_means
+    of_medians = run("estimate", *FILES, "--of", "median", "--compare-groups").output
+    assert "chi-square" not in of_medians
     medians = [
         run("estimate", *FILES, "--of", of, "--json", "--compare-groups").stdout
         for of in ("median", "0.5")

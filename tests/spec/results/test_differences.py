@@ -149,16 +149,94 @@ def test_a_mean_is_that_of_those_who_answered() -> None:
 
 def test_results_are_told_in_words_and_as_data() -> None:
     groups = drawn(7, [400, 400])
-    for of, text in (
-        ("shares", "The share of 0 is"),
-        ("mean", "The mean is"),
-        ("median", "The median"),
+    for of, text, degrees in (
+        ("shares", "The share of 0 is", 3),
+        ("mean", "The mean is", 1),
+        ("median", "The median", 3),
     ):
         found = compare_groups(groups, of=of)
         assert found.text.startswith(text)
         assert "95 % interval" in found.text and "in b than in a" in found.text
         assert str(found.table()).splitlines()[1].startswith("group")
-        assert json.loads(json.dumps(found.to_json(), allow_nan=False))["test"]["degrees"] == 3
+        assert (
+            json.loads(json.dumps(found.to_json(), allow_nan=False))["test"]["degrees"] == degrees
+        )
+
+
+def test_means_of_three_groups_are_tested_together() -> None:
+    """Without randomisation: the sum over groups of the squared distance from the mean that weighs
+    groups by precision, over the error of the group's mean.
+
+    Rejects the test of equal shares, which has three times the degrees of freedom, and a mean that
+    weighs groups by people.
+    """
+    plain = RandomizedResponse(Integers(0, 3), float("inf"))
+    answers = {"a": [0, 1, 1, 2] * 90, "b": [1, 2, 3, 3] * 60, "c": [0, 0, 0, 3] * 200}
+    groups = {key: plain.tally(plain.randomize(given)) for key, given in answers.items()}
+    compared = compare_groups(groups, of="mean")
+    means = np.array([np.mean(given) for given in answers.values()])
+    precisions = np.array([len(given) / np.var(given) for given in answers.values()])
+    middle = precisions @ means / precisions.sum()
+    assert compared.test.statistic == pytest.approx(precisions @ (means - middle) ** 2, rel=0.02)
+    assert compared.test.degrees == 2 and compared.test.n == 1400
+    words = "Test whether 3 groups have the same mean: if so, chance alone"
+    assert words in compared.text and words in " ".join(str(compared.table()).split())
+    assert compared.to_json()["test"]["hypothesis"] == "3 groups have the same mean"
+    # Of two groups the row has the same p, and the table says it once.
+    two = compare_groups({key: groups[key] for key in "ac"}, of="mean")
+    assert two.test.p_value == pytest.approx(two.rows()[0]["p"])
+    assert "Test whether" not in two.text
+
+
+def test_a_group_of_whom_nobody_answered_says_nothing_of_means() -> None:
+    """Rejects a group whose mean is unknown in the statistic, or among the degrees of freedom."""
+    plain = RandomizedResponse(Optional(Integers(0, 3)), float("inf"))
+    answers = {"a": [0, 1, None] * 80, "b": [1, 2, 3] * 80, "c": [None] * 90}
+    groups = {key: plain.tally(plain.randomize(given)) for key, given in answers.items()}
+    with_all = compare_groups(groups, of="mean").test
+    known = {key: groups[key] for key in "ab"}
+    assert with_all.statistic == pytest.approx(compare_groups(known, of="mean").test.statistic)
+    assert with_all.degrees == 1
+    silent = {key: plain.tally(plain.randomize([None] * n)) for key, n in (("c", 90), ("d", 80))}
+    assert compare_groups(silent, of="mean").test.p_value == 1
+
+
+def test_means_of_many_numbers_are_tested_by_the_intervals_that_tables_show() -> None:
+    """Rejects the test of equal shares of 40 bins, and one that says far more or less than the row
+    of two groups.
+    """
+    minutes = warner.SquareWave(Interval(0, 240, 40), 2.0)
+    rng = np.random.default_rng(4)
+    groups = {
+        key: minutes.tally(minutes.randomize(rng.gamma(2, scale, n).clip(0, 239), rng))
+        for key, scale, n in (("a", 30, 900), ("b", 40, 600), ("c", 30, 1200))
+    }
+    for of in ("mean", "numbers"):
+        compared = compare_groups(groups, of=of)
+        assert compared.test.degrees == 2
+        assert "3 groups have the same mean" in compared.text
+    two = compare_groups({key: groups[key] for key in "ab"}, of="mean")
+    assert two.test.p_value < 0.05 and two.rows()[0]["p"] < 0.05
+    two = compare_groups({key: groups[key] for key in "ac"}, of="mean")
+    assert two.test.p_value == pytest.approx(two.rows()[0]["p"], abs=0.1)
+
+
+def test_the_test_of_means_of_a_survey_without_clusters_is_nearly_the_plain_one() -> None:
+    """Rejects deviations from the common mean whose covariance is left out, which doubles p."""
+    rng = np.random.default_rng(5)
+    wards, given = np.repeat(["a", "b", "c"], 900), rng.binomial(3, 0.4, 2700)
+    coin = RandomizedResponse(Integers(0, 3), 3.0)
+    public = {"ward": wards, "w": np.where(np.arange(2700) % 2, "1", "2")}
+    tally = coin.tally(coin.randomize(given, rng), public)
+    even = coin.tally(coin.randomize(given, rng), {**public, "w": np.repeat("1", 2700)})
+    weighted, plain = (
+        compare_groups(even, of="mean", weights="w", by="ward").test,
+        compare_groups(even.by("ward"), of="mean").test,
+    )
+    assert weighted.f_degrees is not None and weighted.f_degrees[0] == pytest.approx(2, abs=0.01)
+    assert weighted.statistic == pytest.approx(plain.statistic, rel=0.05)
+    assert weighted.p_value == pytest.approx(plain.p_value, rel=0.05)
+    assert compare_groups(tally, of="mean", weights="w", by="ward").test.degrees == 2
 
 
 def test_groups_that_cannot_be_compared_are_refused() -> None:

@@ -22,7 +22,7 @@ from warner.mechanisms import Mechanism
 from warner.metrics import cramers_v as plain
 from warner.results import goodness_of_fit, independence
 from warner.results.association import Pair, cramers_v
-from warner.results.differences import no_difference
+from warner.results.differences import equal_means, no_difference
 from warner.results.estimate import Estimate
 from warner.results.samples import Sample
 
@@ -146,6 +146,23 @@ def test_no_difference_of_many_values_is_rejected_as_often_as_the_level_says() -
         p_values.append(no_difference(samples).p_value)
     rate, error = _size(p_values)
     assert abs(rate - 0.05) < 2.5 * error
+
+
+def test_equal_means_are_rejected_as_often_as_the_level_says() -> None:
+    """Rejects errors of one group for all, and a mean of all groups that counts people."""
+    rng, p_values, wrong = np.random.default_rng(8), [], []
+    for _ in range(RUNS):
+        mechanisms = (FINE, 1200), (COARSE, 900), (FINE, 300), (COARSE, 2500)
+        groups = [_drawn(mechanism, SHARES, n, rng) for mechanism, n in mechanisms]
+        samples = [Sample.of("", group.data, "population") for group in groups]
+        p_values.append(equal_means(samples, DOMAIN, "wald").p_value)
+        means = np.array([s.shares @ np.arange(4) for s in samples])
+        first = samples[0].covariance()
+        statistic = ((means - means.mean()) ** 2).sum() / (np.arange(4) @ first @ np.arange(4))
+        wrong.append(float(chi2.sf(statistic, 3)))
+    rate, error = _size(p_values)
+    assert abs(rate - 0.05) < 2.5 * error
+    assert _size(wrong)[0] > 0.2
 
 
 def test_a_difference_is_found_as_often_as_theory_says() -> None:

@@ -711,7 +711,7 @@ def _no_difference(result: Differences) -> str:
         return (
             "No single difference between the groups is larger than chance explains, but all "
             "differences together are: a test shows that the groups do not all have the same "
-            f"shares ({shown_p(result.test.p_value)})."
+            f"{'shares' if result.of == 'shares' else 'mean'} ({shown_p(result.test.p_value)})."
         )
     return "No difference between the groups is larger than chance explains."
 
