@@ -158,7 +158,8 @@ def regress(
             also where the model is wrong. Those of the mean are always of the second kind. None is
             the first, or that of the survey design where there is one.
         attribute: of reports of several attributes that are randomised separately, the name of the
-            one to regress.
+            one to regress; None for all together, of at most 12 combinations. How far long work is,
+            :func:`warner.results.progress` shows.
         kind: ``"shares"`` or ``"mean"``.
         trusted: whether to take reports that no answers make by chance, see
             :meth:`warner.Tally.trusted`.

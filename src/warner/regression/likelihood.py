@@ -28,6 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from warner._core.extras import scipy
+from warner._core.progress import steps
 from warner._core.survey_design import DrawnSample
 from warner.channels import FloatArray, IntArray
 from warner.estimators.base import Status, iterate
@@ -805,7 +806,9 @@ def _highest(likelihood: Likelihood) -> Maximum:
     count = _STARTS if work <= _LONG else _FEW_STARTS if work <= _VERY_LONG else 0
     starts = [likelihood.start + rng.normal(scale=_SPREAD, size=size) for _ in range(count)]
     others = [
-        _ascend(likelihood, start) for start in starts if np.isfinite(likelihood.at(start).value)
+        _ascend(likelihood, start)
+        for start in steps(starts, "searches from other places")
+        if np.isfinite(likelihood.at(start).value)
     ]
     best = max([first, *others], key=lambda end: end.state.point.value)
     is_better = best.state.point.value > first.state.point.value + _SMALL_GAIN

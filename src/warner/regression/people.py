@@ -36,6 +36,7 @@ from warner.regression.covariates import (
 )
 from warner.reports.reports import Reports
 from warner.results.from_tally import likelihood_data, tested
+from warner.results.named_summaries import has_many_combinations
 from warner.results.tables import has_paper
 
 _LARGEST_ROWS = 2**27  # entries of the likelihoods of the different reports
@@ -174,6 +175,7 @@ def problem_of(reports: Reports, attribute: str | None, trusted: bool) -> Proble
     mechanism: Mechanism = from_header(reports.header)
     mechanism.check(reports)
     if attribute is None:
+        _require_question(mechanism)
         mechanism.require_whole_reports()
         channel, row = mechanism.channel_of_reports(reports.columns)
         people, domain = np.arange(len(row)), mechanism.domain
@@ -190,6 +192,20 @@ def problem_of(reports: Reports, attribute: str | None, trusted: bool) -> Proble
     if plausible.note:
         doubt = f"WARNING: {about}{plausible.note}"
     return Problem(channel, row, domain, Classes.of(domain), people, doubt)
+
+
+def _require_question(mechanism: Mechanism) -> None:
+    """Refuse several questions together whose combinations nobody reads, and take minutes."""
+    names = list(mechanism.attribute_domains)
+    if not has_many_combinations(mechanism.domain) or mechanism.about(names[:1]) is mechanism:
+        return
+    size = mechanism.domain.size
+    rule = f"must name a question: {' and '.join(names)} have {size:,} combinations"
+    numbers = [name for name, d in mechanism.attribute_domains.items() if d.is_numeric]
+    remedy = f"For example attribute={show(names[0])}"
+    if numbers:
+        remedy += f", or attribute={show(numbers[0])} with kind='mean'"
+    raise ArgumentError("attribute", rule, None, remedy)
 
 
 def doubts_of(problems: Sequence[Problem]) -> tuple[str, ...]:

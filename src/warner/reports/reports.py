@@ -37,6 +37,7 @@ from warner._core.names import Hinting
 from warner._core.sampling import Source, permutation
 from warner._core.text import AS_WRITTEN, canonical
 from warner.reports.schema import ReportSchema
+from warner.reports.tally_kinds import way_to_question
 
 SCHEMA = 1
 MAGIC = b"warner-reports 1\n"
@@ -142,7 +143,8 @@ class Reports(Hinting):
         if isinstance(rows, int | np.integer):
             return self._numbers()[rows].item()
         if not isinstance(rows, slice):
-            rule, remedy = "must be indexed by a number or a slice", "For example reports[:10]"
+            rule = "must be indexed by a number or a slice"
+            remedy = way_to_question(self.header, rows) or "For example reports[:10]"
             raise ArgumentTypeError("reports", rule, kind(rows), remedy)
         columns = {name: column[rows] for name, column in self.columns.items()}
         index = None if self.index is None else self.index[rows]

@@ -81,6 +81,7 @@ from warner.reports.tally_kinds import (
     tally_kind,
     united_sources,
     warn_of_equal,
+    way_to_question,
 )
 
 SCHEMA = 6  # of tally files, the only one that is read
@@ -384,8 +385,8 @@ class Tally(Hinting):
         if key not in self:
             columns = ", ".join(self.columns) or "no public columns"
             text = (
-                f"There is no group {show(key)}. The groups are by {columns}. To see the groups, "
-                "use list(tally)"
+                f"There is no group {show(key)}. The groups are by {columns}. "
+                f"{way_to_question(self.header, key) or 'To see the groups, use list(tally)'}"
             )
             raise KeyError(text)
         i = self._place[key if isinstance(key, tuple) else (key,)]

@@ -391,3 +391,14 @@ def _same_people(keys: Sequence[Any], rule: str, what: str, first: int, second: 
         "tally.of_others()"
     )
     return ArgumentError("groups", rule, got, remedy)
+
+
+def way_to_question(header: Mapping[str, Any], key: Any) -> str:
+    """How one of several questions is chosen, where a key is its name; "" of another key."""
+    questions = [name for name, _ in header["domain"].get("domains", ())]
+    if not isinstance(key, str) or key not in questions:
+        return ""
+    return (
+        "A question is chosen where it is used: estimate(tally, attributes=[...]), "
+        "compare_groups(tally, attributes=[...]) or regress(reports, covariates, attribute=...)"
+    )

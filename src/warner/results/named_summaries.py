@@ -129,11 +129,16 @@ SINGLE_CODES = (
 
 def is_by_question(data: LikelihoodData) -> bool:
     """Whether each of several questions is shown by itself: of many combinations, or with bins."""
-    questions = (data.domain.attributes or {}).values()
-    is_long = data.domain.size > _MOST_TOGETHER or any(map(has_bands, questions))
-    if len(questions) < 2 or not is_long or data.channel.is_keyed:
+    if not has_many_combinations(data.domain) or data.channel.is_keyed:
         return False
-    return all(data.on_attributes([axis]) is not None for axis in range(len(questions)))
+    count = len(data.domain.attributes)
+    return all(data.on_attributes([axis]) is not None for axis in range(count))
+
+
+def has_many_combinations(domain: Domain) -> bool:
+    """Whether values are combinations of several answers, more than a table has, or with bands."""
+    questions = (domain.attributes or {}).values()
+    return len(questions) > 1 and (domain.size > _MOST_TOGETHER or any(map(has_bands, questions)))
 
 
 def bands_of(domain: Domain) -> tuple[Named, ...]:

@@ -177,6 +177,36 @@ def test_one_attribute_of_several() -> None:
     )
 
 
+def test_several_questions_together_are_refused_before_minutes_of_work() -> None:
+    """Rejects the odds of each of 72 pairs of answers, which nobody asks for; a remedy without the
+    mean, where a question is of numbers; and reports of one question by a key without the way.
+    """
+    rng = np.random.default_rng(4)
+    survey = PerAttribute(
+        {
+            "often": RandomizedResponse(OFTEN, 2.0),
+            "minutes": warner.SquareWave(warner.Interval(0, 240, 24), 2.0),
+        }
+    )
+    answers = {"often": rng.choice(OFTEN.labels, 300), "minutes": rng.uniform(0, 240, 300)}
+    reports, z = survey.randomize(answers, rng), rng.normal(size=300)
+    words = (
+        "attribute: must name a question: often and minutes have 72 combinations. For example "
+        "attribute='often', or attribute='minutes' with kind='mean'"
+    )
+    for kind in ("shares", "mean"):
+        refused(ArgumentError, words, regress, reports, z, kind=kind)
+    assert regress(reports, z, attribute="minutes", kind="mean").n == 300
+    way = r"regress\(reports, covariates, attribute=\.\.\.\)"
+    refused(ArgumentTypeError, way, reports.__getitem__, "minutes")
+    refused(ArgumentTypeError, r"For example reports\[:10\]", reports.__getitem__, "hours")
+    tally = survey.tally(reports)
+    with pytest.raises(KeyError, match=r"estimate\(tally, attributes=\[\.\.\.\]\)"):
+        tally["minutes"]
+    with pytest.raises(KeyError, match=r"use list\(tally\)"):
+        tally["hours"]
+
+
 AGE = PEOPLE["age"]
 BAD: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
     ({"age": AGE[:5]}, {}, ArgumentError, "a row for each of the 600 reports"),
