@@ -381,6 +381,34 @@ def test_a_difference_is_between_the_groups_of_the_only_public_column(tmp_path: 
         assert ("between two of the groups" in said) is (groups == 3)
 
 
+def test_a_plan_is_for_the_groups_of_the_public_columns_that_by_names(tmp_path: Path) -> None:
+    """Rejects six groups of both columns where one is meant, without a word on it; and two groups
+    where a column has no listed values.
+    """
+    study = tmp_path / "study.toml"
+    text = '[attributes.smokes]\nvalues = ["no", "yes"]\n[public.day]\ndates = "week"\n'
+    text += '[public.ward]\nvalues = ["n", "s", "w"]\n[public.sex]\nvalues = ["f", "m"]\n'
+    study.write_text(text)
+
+    def said(*more: str) -> str:
+        asked = CliRunner().invoke(main, ["plan", str(study), "--people", "6000", *more])
+        return " ".join(asked.output.split())
+
+    crossed = "The groups are the 6 combinations of ward and sex. For the groups of one column, "
+    assert f"{crossed}add --by ward." in said()
+    for more, people in ((["ward"], 2000), (["sex"], 3000), (["ward,sex"], 1000)):
+        asked = said("--by", *more, "--json")
+        assert f'"groups": [ {{ "people": {people},' in asked
+        assert "combinations" not in said("--by", *more)
+    assert "needs columns with listed values, unlike day" in said("--by", "day")
+    assert "Is 'ward' meant?" in said("--by", "wad")
+    assert "--by: cannot be used with --groups" in said("--by", "ward", "--groups", "3")
+    study.write_text(text.replace('"yes"]', '"yes"]\ndesign = "crosswise:1/4"', 1))
+    assert "of 3 groups of equal size" in said("--difference", "0.1", "--by", "ward")
+    design = CliRunner().invoke(main, ["plan", "--design", "crosswise:1/4", "--by", "ward"])
+    assert "--by: can be used only with a study file or a draft" in design.output
+
+
 def test_a_plan_is_for_the_people_whom_the_study_expects(tmp_path: Path) -> None:
     study = tmp_path / "study.toml"
     text = '[collect]\npeople = 300\n[attributes.smokes]\nvalues = ["no", "yes"]\n'

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from warner._core.atomic_files import write_whole
+from warner._core.checks import unknown
 from warner._core.errors import ArgumentError, WarnerError
 from warner._core.progress import steps
 from warner._core.table import as_text
@@ -22,6 +23,7 @@ from warner.app.commands.options import (
     Loss,
     Output,
     is_given,
+    names_in,
     refuse_given,
     smallest_group,
     table_of_rows,
@@ -120,6 +122,12 @@ from warner.studies.study import Study
     show_default="2, or the number of values of the public column, if STUDY has one such column",
     help="The number of groups of people, all of equal size, that are to be compared. With three "
     "groups or more, one test compares all groups at once.",
+)
+@click.option(
+    "--by",
+    metavar="COLUMN,...",
+    help="The public columns of the study whose groups are to be compared. Without --by, a draft "
+    "is planned for the groups of all public columns together.",
 )
 @click.option(
     "--power",
@@ -266,6 +274,8 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
         )
         raise ArgumentError("STUDY", rule, None, remedy)
     plot_path = choices["plot_path"]
+    if study is None or is_tally_file(study):
+        refuse_given(["by"], "can be used only with a study file or a draft")
     if plot_path is not None and study is not None and is_tally_file(study):
         rule = "can be used only with a study file, a draft or --design, not with a tally"
         raise ArgumentError("--plot", rule)
@@ -280,15 +290,19 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
     draft = Draft.load(study)
     if not is_given("people"):
         choices["people"] = draft.data.get("collect", {}).get("people", choices["people"])
-    if not is_given("groups"):
-        choices["groups"] = _groups_of(draft.study) or choices["groups"]
+    if is_given("by") and is_given("groups"):
+        remedy = "Leave out --groups: --by gives the number of groups"
+        raise ArgumentError("--by", "cannot be used with --groups", choices["by"], remedy)
+    columns = _groups_of(draft.study, names_in(choices["by"]))
+    if not is_given("groups") and (is_given("by") or len(columns) == 1):
+        choices["groups"] = math.prod(columns.values())
     if draft.missing and choices["shuffled"]:
         rule = "needs a complete study, and this draft lacks mechanisms or epsilons"
         remedy = f"To complete it, run: warner plan {study} --write complete.toml"
         raise ArgumentError("--shuffled", rule, None, remedy)
     if draft.missing:
         _refuse_design_effect()
-        _propose(draft, output, choices)
+        _propose(draft, output, choices, columns)
         return
     if choices["write"] is not None:
         rule = (
@@ -396,13 +410,20 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
     )
 
 
-def _groups_of(study: Study) -> int | None:
-    """The number of groups of the only public column that makes groups; None of several."""
+def _groups_of(study: Study, names: Sequence[str]) -> dict[str, int]:
+    """The public columns that make groups, all or those of --by, and how many groups each makes."""
     drawn = study.design
     no_groups = () if drawn is None else (drawn.weights, drawn.cluster)
-    sizes = [number_of_groups({n: d}) for n, d in study.public.items() if n not in no_groups]
-    several = [size for size in sizes if size > 1]
-    return several[0] if len(several) == 1 else None
+    sizes = {name: number_of_groups({name: domain}) for name, domain in study.public.items()}
+    for name in names:
+        if name not in sizes:
+            raise unknown("--by", name, sizes, "the public columns of the study")
+        if sizes[name] < 2:
+            rule = f"needs columns with listed values, unlike {name}"
+            raise ArgumentError("--by", rule, None, "Give the number of groups: --groups 4")
+    if names:
+        return {name: sizes[name] for name in names}
+    return {name: size for name, size in sizes.items() if size > 1 and name not in no_groups}
 
 
 def _draw(draft: Draft, path: str, panels: Mapping[str, DrawnWidths]) -> None:
@@ -508,13 +529,15 @@ def _gain(draft: Draft) -> float:
     return gain_of_one(draft.domains, [study.epsilon] * len(draft.domains))
 
 
-def _propose(draft: Draft, output: Output, choices: Mapping[str, Any]) -> None:
+def _propose(
+    draft: Draft, output: Output, choices: Mapping[str, Any], columns: Mapping[str, int]
+) -> None:
     """Print proposals for what a draft lacks, and write the completed study."""
-    if is_given("groups"):
-        groups = choices["groups"]
-    else:
-        of_study = len(draft.study.by_group)
-        groups = of_study if of_study > 1 else number_of_groups(draft.study.public)
+    of_study, groups = len(draft.study.by_group), choices["groups"]
+    are_crossed = False
+    if not (is_given("groups") or is_given("by")):
+        groups = of_study if of_study > 1 else math.prod(columns.values())
+        are_crossed = of_study <= 1 < len(columns)
     sizes = _sizes(choices["sizes"], choices["people"], groups)
     aims = choices["people"], choices["share"], choices["width"]
     drawn = draft if draft.draws else draft.asking_one()
@@ -564,6 +587,11 @@ def _propose(draft: Draft, output: Output, choices: Mapping[str, Any]) -> None:
         }
         repeats = draft.study.rounds > 1
         show_proposals(planned, sizes, fixed, draft.total(planned), reason, repeats)
+        if are_crossed and choices["sizes"] is None:
+            terminal.show(
+                f"The groups are the {groups:,} combinations of {' and '.join(columns)}. For the "
+                f"groups of one column, add --by {next(iter(columns))}."
+            )
 
     output.write(
         show,
