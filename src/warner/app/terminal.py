@@ -18,7 +18,7 @@ from typing import TextIO
 import click
 
 from warner._core.progress import Bars, Lines, Stage, progress
-from warner._core.table import Table
+from warner._core.table import Column, Table
 from warner._core.text import visible
 
 _WIDE = 100_000  # characters of a line with --wide
@@ -115,7 +115,7 @@ def with_errors(table: Table, effect: str = "") -> Table:
     from warner.results.intervals import DESIGN_EFFECT, STANDARD_ERROR
 
     units = [(STANDARD_ERROR, "share"), *([(DESIGN_EFFECT, effect)] if effect else [])]
-    columns = list(table.columns)
+    columns = [c if isinstance(c, Column) else Column(c) for c in table.columns]
     for shown, unit in units:
         columns = [
             replace(c, unit=unit) if replace(c, priority=shown.priority) == shown else c
