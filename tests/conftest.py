@@ -22,6 +22,9 @@ for _name in (
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
 # The width of a terminal, which some runners of tests state, would fold what commands print.
 os.environ.pop("COLUMNS", None)
+# No test cuts the power, so none has to wait until a file is on the disk: that can take longer than
+# what is tested. Programs that tests start do wait.
+os.fsync = lambda fd: None
 
 
 # While tests are gathered nearly all that is made lives to the end.

@@ -18,6 +18,8 @@ from typing import Any, NoReturn
 
 import pytest
 
+from warner.collector import stores
+
 _REMEDY = (
     "Install PostgreSQL: apt-get install postgresql, and psycopg: pip install 'warner[postgres]'"
 )
@@ -238,3 +240,12 @@ def mariadb_socket() -> Path:
     if isinstance(socket, str):
         missing(f"{socket}. Run make test-sql")
     return socket
+
+
+@pytest.fixture(autouse=True)
+def unflushed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stores in files do not flush to disk either; ``monkeypatch.undo()`` in a test lets them."""
+    full, off = "synchronous = FULL", "synchronous = OFF"
+    assert full in stores._PRAGMAS
+    pragmas = tuple(off if pragma == full else pragma for pragma in stores._PRAGMAS)
+    monkeypatch.setattr(stores, "_PRAGMAS", pragmas)

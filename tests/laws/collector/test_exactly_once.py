@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from datetime import UTC, datetime, timedelta
@@ -287,10 +288,12 @@ class OnPostgres(Machine):
         import psycopg
 
         with psycopg.connect(self.address, autocommit=True) as connection:
-            connection.execute(
-                "SELECT pg_terminate_backend(pid, 1000) FROM pg_stat_activity "
-                "WHERE application_name = 'warner'"
-            )
+            one = "FROM pg_stat_activity WHERE application_name = 'warner'"
+            ended = connection.execute(f"SELECT pid, pg_terminate_backend(pid) {one}").fetchall()
+            # The server itself would look ten times a second whether they have ended.
+            still = f"SELECT 1 {one} AND pid = ANY(%s)"
+            while connection.execute(still, [[pid for pid, _ in ended]]).fetchone():
+                time.sleep(0.002)
 
 
 def _settings(examples: int, steps: int) -> settings:

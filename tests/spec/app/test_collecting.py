@@ -45,10 +45,17 @@ def run(*arguments: object) -> click.testing.Result:
 
 
 @pytest.fixture
-def web(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Site, str]]:
-    """A collector that is served, and its address."""
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commits do not wait for others, nor commands for the number that a server shows."""
     monkeypatch.setattr(module, "PACE", 0.0)
     monkeypatch.setattr(remote.time, "sleep", lambda seconds: None)
+
+
+@pytest.fixture
+def web(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: None
+) -> Iterator[tuple[Site, str]]:
+    """A collector that is served, and its address."""
     monkeypatch.chdir(tmp_path)
     Path("study.toml").write_text(TEXT)
     settings = Settings(Limits(rate=0.001, burst=PEOPLE))
@@ -293,7 +300,7 @@ def test_a_trial_with_simulated_reports_says_so_to_the_end(
 
 @pytest.mark.parametrize("ask", ["", '[ask]\neach = "one"\nepsilon = 1.0\n'])
 def test_one_round_is_rehearsed_with_its_own_study_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ask: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: None, ask: str
 ) -> None:
     """Rejects a push that takes the very study of the collector for another one."""
     monkeypatch.chdir(tmp_path)

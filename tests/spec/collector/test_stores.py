@@ -347,7 +347,10 @@ def test_a_log_that_lost_its_end_is_told(tmp_path: Path) -> None:
     store.close()
 
 
-def test_commits_reach_the_disk_before_they_return(tmp_path: Path) -> None:
+def test_commits_reach_the_disk_before_they_return(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()  # of what other tests save themselves
     store = SQLiteStore(tmp_path / "survey.db")
     store.open()
     connection = store._opened()
