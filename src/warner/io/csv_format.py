@@ -246,13 +246,15 @@ def _delimiter(begin: bytes, names: list[str], bare: bool) -> tuple[str, list[st
 
     # A comma, unless the first line has more of the columns with another. Without names, the first
     # lines must have as many cells as there are columns.
-    read = arrow_csv.ReadOptions(column_names=names if bare else None)
+    read = arrow_csv.ReadOptions(column_names=names if bare else None, use_threads=False)
     lines = b"\n".join(begin.splitlines()[: _BARE_LINES if bare else 1]) + b"\n"
     best, cells, most = _DELIMITERS[0], [""], (-1, -1)
     for delimiter in _DELIMITERS:
         parse = arrow_csv.ParseOptions(delimiter=delimiter, ignore_empty_lines=False)
         with contextlib.suppress(pa.ArrowInvalid):  # the reader of the whole file says the same
-            table = arrow_csv.read_csv(io.BytesIO(lines), read_options=read, parse_options=parse)
+            # A buffer of Arrow's own: its threads would wait for Python's lock at each read.
+            source = pa.BufferReader(lines)
+            table = arrow_csv.read_csv(source, read_options=read, parse_options=parse)
             columns = set(table.column_names)
             count = len(set(names) & columns), len(columns)
             if count > most:

@@ -10,8 +10,8 @@ from tests.services import unflushed as unflushed
 from warner.io.parquet_format import shared_connection
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def one_database() -> Iterator[None]:
-    """One database reads all foreign files of a test: making it takes longer than a file."""
+    """One database reads all foreign files of these tests: making it takes longer than a file."""
     with shared_connection():
         yield
