@@ -101,6 +101,12 @@ def served(application: Application, place: ListenAddress | None = None) -> Iter
 
     with place.listen() as listening:
         server = server_of(application, place, tell, lambda: None)
+
+        async def until_it_should_exit() -> None:  # uvicorn itself looks ten times a second
+            while not await server.on_tick(0):
+                await asyncio.sleep(0.01)
+
+        server.main_loop = until_it_should_exit  # type: ignore[method-assign]
         thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
         thread.start()
         assert ready.wait(20)

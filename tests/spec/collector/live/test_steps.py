@@ -628,36 +628,39 @@ def test_reports_are_counted_while_the_estimating_process_is_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rejects a collector that waits for estimates, and a page that stays behind."""
-    monkeypatch.setattr(processes, "_LONGEST_WAIT", 1.0)
+    monkeypatch.setattr(processes, "_LONGEST_WAIT", 0.1)
+    monkeypatch.setattr(live_estimates, "_RETRY_SECONDS", 0.1)
     rng = np.random.default_rng(7)
     with site(tmp_path / "store.sqlite") as here, Client(here.application) as client:
         estimates = BoundedEstimates(here.study)
         live = LivePublisher(here.collector, here.study, estimates)
         live.start()
-        done = threading.Event()
+        done, killed = threading.Event(), set()
 
         def kill() -> None:
-            while not done.wait(rng.uniform(0.05, 0.6)):
+            while not done.wait(rng.uniform(0.05, 0.3)):
                 process = estimates._process._process
                 if process is not None and process.pid is not None:
                     with suppress(ProcessLookupError):
                         os.kill(process.pid, signal.SIGKILL)
+                        killed.add(process.pid)
 
         killing = threading.Thread(target=kill)
         killing.start()
+        end = time.monotonic() + 120
         try:
-            for _ in range(60):
+            for number in range(60):
                 answer = client.post("/reports", content=here.body(5), headers=KIND)
                 assert answer.status_code == 202
-                time.sleep(0.05)
+                while len(killed) < number // 20 and time.monotonic() < end:
+                    time.sleep(0.01)
         finally:
             done.set()
             killing.join()
-        assert here.collector.n == 300
+        assert here.collector.n == 300 and len(killed) > 1
         here.collector.close_survey()
-        end = time.monotonic() + 120
         while not _is_shown(live) and time.monotonic() < end:
-            time.sleep(0.1)
+            time.sleep(0.01)
         live.stop()
         assert _is_shown(live)
 

@@ -1,0 +1,3 @@
+"""What all attacks share."""
+
+from tests.services import unflushed as unflushed
