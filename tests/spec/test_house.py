@@ -9,6 +9,7 @@ import gc
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -57,14 +58,19 @@ def _modules() -> dict[str, Path]:
 MODULES = _modules()
 
 
+@pytest.fixture(autouse=True, scope="module")
+def no_search_for_garbage() -> Iterator[None]:
+    """Trees are new objects without garbage: looking for some takes longer than the parsing."""
+    gc.disable()
+    yield
+    for remembered in (_tree, _nodes, _froms, _graph):
+        remembered.cache_clear()
+    gc.enable()
+
+
 @cache
 def _tree(module: str) -> ast.Module:
-    # A tree is all new objects without garbage: looking for some takes longer than the parsing.
-    gc.disable()
-    try:
-        return ast.parse(MODULES[module].read_text())
-    finally:
-        gc.enable()
+    return ast.parse(MODULES[module].read_text())
 
 
 @cache

@@ -229,14 +229,14 @@ def save(picture: Any, path: str, tables: Sequence[Table] = ()) -> None:
     suffix = Path(str(path)).suffix
     if suffix not in SUFFIXES:
         raise ArgumentError("path", f"must end in {FORMATS}", path)
-    if suffix in (".svg", ".html"):
+    if suffix in (".svg", ".html", ".json"):
         # To check a chart of ours against Altair's schema takes as long as to draw it.
         spec = picture.to_dict(validate=False)
-        content: str | bytes = (
-            _svg(spec, tables, dark_colours()) if suffix == ".svg" else _html(spec, tables)
-        )
+        content: str | bytes = json.dumps(spec)
+        if suffix != ".json":
+            content = _svg(spec, tables, dark_colours()) if suffix == ".svg" else _html(spec, tables)
     else:
-        buffer: Any = io.StringIO() if suffix == ".json" else io.BytesIO()
+        buffer = io.BytesIO()
         try:
             picture.save(
                 buffer, format=suffix[1:], **({"scale_factor": 2} if suffix == ".png" else {})
