@@ -592,11 +592,9 @@ def project(v: np.ndarray) -> np.ndarray:
     """
     below = v - v.max(axis=0)
     ordered = np.sort(below, axis=0)[::-1]
-    shift = ((np.cumsum(ordered, axis=0) - 1).T / np.arange(1, len(v) + 1)).T
-    # The last row of each column in which the entry exceeds its shift.
-    last = len(v) - 1 - np.argmax((ordered > shift)[::-1], axis=0)
-    chosen = np.take_along_axis(shift, last[None], axis=0)[0]
-    shares = np.maximum(below - chosen, 0.0)
+    # With k, the shift rises as long as the k-th entry exceeds it, and falls afterwards.
+    shift = ((np.cumsum(ordered, axis=0) - 1).T / np.arange(1, len(v) + 1)).max(axis=-1)
+    shares = np.maximum(below - shift, 0.0)
     return np.asarray(shares / shares.sum(axis=0))
 
 

@@ -692,6 +692,14 @@ class Estimator(Hinting, ABC):
         """The fit, without ``seconds``."""
 
 
+def inverted(several: Sequence[LikelihoodData]) -> np.ndarray:
+    """The unbiased estimates (B, K) of several sets of reports of one mechanism."""
+    channel = several[0].channel
+    if any(data.channel is not channel for data in several):
+        return np.stack([data.channel.invert(data.weights) for data in several])
+    return np.asarray(channel.invert(np.stack([data.weights for data in several], axis=1)).T)
+
+
 def require_fit(name: str, fit: Fit, size: int) -> None:
     """Refuse what an estimator outside the package may return in place of a fit of K values."""
     if not isinstance(fit, Fit):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -16,7 +16,15 @@ from warner._core.errors import (
 )
 from warner.channels import FloatArray, IndependentParts, LikelihoodOperator, summed
 from warner.domains import Domain
-from warner.estimators.base import Estimator, Fit, LikelihoodData, MeanFit, Status, status_of_parts
+from warner.estimators.base import (
+    Estimator,
+    Fit,
+    LikelihoodData,
+    MeanFit,
+    Status,
+    inverted,
+    status_of_parts,
+)
 from warner.metrics import base_cut, normalize, project, threshold
 
 # Established names of the constraints.
@@ -132,6 +140,17 @@ class Inversion(Estimator):
         sd = np.sqrt(channel.variance_at_zero(project(raw)) / data.n)
         shares = threshold(raw, sd, self.alpha, self.rest)
         return _kept(shares) if self.rest == "discard" else Fit(shares, Status.EXACT)
+
+    def refit_all(
+        self, several: Sequence[LikelihoodData], near: np.ndarray
+    ) -> Iterator[np.ndarray]:
+        """All sets of reports together, where each is only inverted and projected."""
+        plain = self.weights != "equal" and self.constraint in (None, "project")
+        if not plain or type(self) is not Inversion:  # a derived class has a fit of its own
+            yield from super().refit_all(several, near)
+            return
+        raw = inverted(several)
+        yield from raw if self.constraint is None else project(raw.T).T
 
 
 def _kept(shares: np.ndarray) -> Fit:

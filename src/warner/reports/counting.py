@@ -159,7 +159,7 @@ def unique_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     n, width = rows.shape
     padded = np.zeros((n, -(-width // 8) * 8), dtype=np.uint8)
     padded[:, :width] = rows
-    first, rank = np.zeros(min(n, 1), dtype=np.int64), np.zeros(n, dtype=np.int64)
+    different, rank = np.zeros(min(n, 1)), np.zeros(n, dtype=np.int64)
     # Sorting eight bytes as a number is many times faster than sorting byte strings.
     for i, words in enumerate(padded.view(">u8").T):
         numbers = words.astype(np.uint64)
@@ -168,9 +168,12 @@ def unique_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             different, inverse = np.unique(numbers, return_inverse=True)
             numbers = rank.astype(np.uint64) * np.uint64(different.size)
             numbers += inverse.ravel().astype(np.uint64)
-        _, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
+        different, inverse = np.unique(numbers, return_inverse=True)
         rank = inverse.ravel()
-    return np.ascontiguousarray(rows[first]), rank
+    # Any of several equal rows may stand for them, and to look for the first takes a slower sort.
+    some = np.empty(different.size, dtype=np.int64)
+    some[rank] = np.arange(n)
+    return np.ascontiguousarray(rows[some]), rank
 
 
 def count_rows_of_groups(

@@ -23,6 +23,7 @@ from warner.results.share_noise import (
     ShareNoise,
     average,
     least_share,
+    simulated_tallies,
     simultaneous,
     student,
     variances_of,
@@ -330,7 +331,7 @@ def bootstrap(
     Shapes: weights (r, K) -> (K, 2).
     """
     alpha = 1 - confidence_level(level)
-    respondents = choice("target", target, TARGETS) == "respondents"
+    choice("target", target, TARGETS)
     integer("replicates", replicates, 20)
     rng = _generator(rng)
     data = solution.data
@@ -345,7 +346,7 @@ def bootstrap(
     with threads_for(data), stage("bootstrap", replicates) as tell:
         for first in range(0, replicates, block):
             count = min(block, replicates - first)
-            several, truths = _simulated(data, chances, respondents, count, rng)
+            several, truths = simulated_tallies(data, target, chances, count, rng)
             refitted = solution.estimator.refit_all(several, chances)
             for at, (shares, truth) in enumerate(zip(refitted, truths, strict=True)):
                 errors[first + at] = function(shares) - function(truth)
@@ -355,25 +356,6 @@ def bootstrap(
     low, high = np.quantile(errors, [alpha / 2, 1 - alpha / 2], axis=0, method="weibull")
     limits: np.ndarray = np.clip(np.stack([middle - high, middle - low]), lowest, highest)
     return limits.T
-
-
-def _simulated(
-    data: LikelihoodData,
-    chances: np.ndarray,
-    respondents: bool,
-    count: int,
-    rng: np.random.Generator,
-) -> tuple[list[LikelihoodData], list[np.ndarray]]:
-    """Simulated reports, and for each set the shares (K,) that its estimate is compared with."""
-    several, truths = [], []
-    for _ in range(count):
-        people = rng.multinomial(data.n, chances) if respondents else None
-        channel, drawn = data.channel.simulate_tally(
-            chances, data.n, rng, people, data.reports_per_person
-        )
-        several.append(replace(data, channel=channel, weights=drawn))
-        truths.append(chances if people is None else people / data.n)
-    return several, truths
 
 
 def holding(bounds: np.ndarray, values: ArrayLike) -> np.ndarray:

@@ -11,10 +11,10 @@ import numpy as np
 from warner._core.checks import confidence_level, kind as kind_of
 from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner._core.extras import scipy
-from warner._core.progress import steps
+from warner._core.progress import stage
 from warner.channels import LikelihoodOperator
 from warner.channels.base import LARGEST_DENSE
-from warner.estimators.base import LikelihoodData, threads_for
+from warner.estimators.base import LikelihoodData, inverted, threads_for
 from warner.metrics import project
 from warner.results.solution import Solution
 
@@ -62,8 +62,8 @@ class ShareNoise:
         return replace(made, effects=effects)
 
     def at(self, shares: np.ndarray | float) -> np.ndarray:
-        """n times the variance (K,) of the estimate of each value at ``shares``, (K,) or one."""
-        t = np.broadcast_to(np.asarray(shares, dtype=np.float64), self.centre.shape)
+        """n times the variance of the estimate of each value at ``shares``, (..., K) or one."""
+        t = shares + np.zeros(self.centre.shape)
         there = (1 - t) * self.null + t * self.own - t**2
         return self.effects * for_target(self.data, self.target, there, t)
 
@@ -262,6 +262,8 @@ _DRAWS = 2000  # the 0.95 quantile of so many draws is that of a share within 0.
 _MOST_SIMULATED = 1000  # values; beyond, the largest of nearly independent errors is known
 _MOST_ROWS = 4  # rows of a channel for each value; beyond, a simulation takes seconds
 _SMALL_CHANNEL = 2**16  # entries of a channel that may have more rows
+_AT_A_TIME = 2**20  # numbers in the tallies that are inverted together
+_MOST_AT_A_TIME = 200  # tallies, so that progress is shown where each takes long
 
 
 def simultaneous(solution: Solution, level: float = 0.95, target: str = "population") -> np.ndarray:
@@ -295,14 +297,12 @@ def simultaneous(solution: Solution, level: float = 0.95, target: str = "populat
 def _largest(noise: ShareNoise, shares: np.ndarray, errors: np.ndarray, z: float) -> np.ndarray:
     """The largest error in standard deviations of each of B simulated tallies, (B,)."""
     n, least = noise.data.n, least_share(noise.data, noise.target, z)
-    out = np.empty(len(errors))
-    for row, error in enumerate(errors):
-        at = np.clip(project(shares + error), least, 1 - least)
-        deviation = np.sqrt(np.maximum(noise.at(at), 0.0) / n)
-        # Estimates above 1 are not moved here, else most tallies would have one largest error.
-        away = np.abs(np.maximum(shares + error, 0.0) - shares)
-        out[row] = np.max(np.divide(away, deviation, out=np.zeros_like(away), where=deviation > 0))
-    return out
+    at = np.clip(project((shares + errors).T).T, least, 1 - least)
+    deviation = np.sqrt(np.maximum(noise.at(at), 0.0) / n)
+    # Estimates above 1 are not moved here, else most tallies would have one largest error.
+    away = np.abs(np.maximum(shares + errors, 0.0) - shares)
+    sizes = np.divide(away, deviation, out=np.zeros_like(away), where=deviation > 0)
+    return np.asarray(sizes.max(axis=1))
 
 
 def simulated_errors(
@@ -317,28 +317,36 @@ def simulated_errors(
     if size > _MOST_SIMULATED or (rows > _MOST_ROWS * size and rows * size > _SMALL_CHANNEL):
         return None
     errors = np.empty((draws, size))
-    with threads_for(data):
-        for row in steps(errors, "simulating"):
-            drawn = _simulated(data, target, shares, rng)
-            if drawn is None:
+    block = max(1, min(_MOST_AT_A_TIME, _AT_A_TIME // rows))
+    with threads_for(data), stage("simulating", draws) as tell:
+        for first in range(0, draws, block):
+            some = errors[first : first + block]
+            try:
+                several, truths = simulated_tallies(data, target, shares, len(some), rng)
+            except ArgumentError:  # a tally of the observed reports alone
                 return None
-            row[:] = drawn
+            some[:] = inverted(several) - truths
+            tell(first + len(some))
     return errors
 
 
-def _simulated(
-    data: LikelihoodData, target: str, shares: np.ndarray, rng: np.random.Generator
-) -> np.ndarray | None:
-    """The error (K,) of the unbiased estimate of one simulated tally; None where there is none."""
-    people = rng.multinomial(data.n, shares) if target == "respondents" else None
-    try:
-        channel, weights = data.channel.simulate_tally(
-            shares, data.n, rng, people, data.reports_per_person
-        )
-    except ArgumentError:  # a tally of the observed reports alone
-        return None
-    truth = shares if people is None else people / data.n
-    return np.asarray(replace(data, channel=channel).channel.invert(weights) - truth)
+def simulated_tallies(
+    data: LikelihoodData, target: str, shares: np.ndarray, count: int, rng: np.random.Generator
+) -> tuple[list[LikelihoodData], np.ndarray]:
+    """Simulated tallies, and for each the shares (K,) that its estimate is compared with."""
+    channel, n, often = data.channel, data.n, data.reports_per_person
+    truths = np.tile(shares, (count, 1))
+    if target == "respondents":
+        drawn = []
+        for truth in truths:
+            people = rng.multinomial(n, shares)
+            truth[:] = people / n
+            drawn.append(channel.simulate_tally(shares, n, rng, people, often))
+    elif often == 1:
+        drawn = channel.simulate_tallies(shares, n, rng, count)
+    else:
+        drawn = [channel.simulate_tally(shares, n, rng, None, often) for _ in range(count)]
+    return [replace(data, channel=rows, weights=weights) for rows, weights in drawn], truths
 
 
 def independent_factor(level: float, two_sided: np.ndarray) -> float:
