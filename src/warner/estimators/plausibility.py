@@ -22,6 +22,7 @@ Source: METHODS 10.9.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,6 +55,7 @@ _LEAST_EXPECTED = 5  # reports in a cell, on average
 _ENTRIES = 2**22  # entries, which bounds memory
 _EXTREME = 8  # values whose tails are computed
 _VALUES = 64  # that are tried first: more cannot make the reports less plausible
+_ROUNDING = 1e-12  # of a frequency
 _GAP = 1e-5  # of the maximum of the likelihood, in nats per person in the worst case
 
 _ASKED = (
@@ -75,7 +77,7 @@ class Plausibility:
     Attributes:
         p_value: a bound of the probability, 1 where nothing could be tested.
         on_paper: whether people randomised themselves.
-        cause: what may have gone wrong on paper, as sentences.
+        cause: what may have gone wrong on paper, as sentences, where the counts are doubtful.
         hint: what else the counts of a card may mean, also where they are no reason for doubt.
 
     >>> Plausibility(0.3).note is None, str(Plausibility(2e-5).note)[:52]
@@ -94,9 +96,14 @@ class Plausibility:
         return cls(min(1.0, len(listed) * min(listed)) if listed else 1.0, on_paper)
 
     @property
+    def is_doubtful(self) -> bool:
+        """Whether true reports hardly ever come out so."""
+        return self.p_value < (DOUBTFUL_ON_PAPER if self.on_paper else DOUBTFUL)
+
+    @property
     def note(self) -> str | None:
         """What to tell those who read an estimate; None where there is no reason for doubt."""
-        if self.p_value >= (DOUBTFUL_ON_PAPER if self.on_paper else DOUBTFUL):
+        if not self.is_doubtful:
             return None
         often = how_many_surveys(self.p_value)
         if self.on_paper:
@@ -223,6 +230,12 @@ def _best(law: FloatArray, seen: FloatArray, n: int, parts: int) -> float:
     matrix /= matrix.sum(axis=0)
     if matrix.shape[1] == 1:
         return _tail(seen[possible], matrix[:, 0], n, parts)
+    if len(matrix) == matrix.shape[1]:
+        # Where some shares make just these counts, no others are more likely.
+        with suppress(np.linalg.LinAlgError):
+            exact = np.linalg.solve(matrix, seen[possible])
+            if exact.min() >= 0 and np.allclose(matrix @ exact, seen[possible], 0, _ROUNDING):
+                return 1.0
     rows, weights = DenseChannel(matrix).restrict_to_observed(seen[possible])
     # The shares alone: whether they are the only ones does not matter here, and can need scipy.
     theta, _, _ = MaximumLikelihood(gap=max(_GAP, 1 / (10 * n))).iterate(rows, weights)

@@ -134,7 +134,8 @@ def _with_cause(result: Plausibility, tallies: Sequence[Tally]) -> Plausibility:
         return result
     counts = np.sum([one.total().counts for one in tallies], axis=0).ravel()
     design: Any = from_header(tallies[0].header)
-    return replace(result, cause=design.likely_slip(counts), hint=design.mirrored(counts))
+    cause = design.likely_slip(counts) if result.is_doubtful else ""
+    return replace(result, cause=cause, hint=design.mirrored(counts))
 
 
 def tested(
