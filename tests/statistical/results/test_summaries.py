@@ -213,10 +213,13 @@ def test_an_interval_of_a_quantile_that_may_jump_is_not_reflected() -> None:
     assert wrong < 0.94 - 6 * 0.0194 < right
 
 
-def test_posterior_intervals_of_summaries_cover_what_they_say() -> None:
+def test_posterior_intervals_of_summaries_cover_what_they_say(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A Dirichlet posterior of answers sent as they are, 60 runs: within 6 sd (0.028) of 0.95; one
     of ten times the weight covers 0.46.
     """
+    monkeypatch.setattr("warner.results.intervals._DRAWS", 200)  # enough for this question
     domain, n, rng = warner.Integers(0, 5), 500, np.random.default_rng(13)
     open_ = warner.RandomizedResponse(domain, float("inf"))
     hits = np.zeros(3)
