@@ -513,11 +513,11 @@ def _fill_up(source: Source, total: int, size: int, fewer: np.ndarray, packed: n
     """Independent bits, which uniform items bring to the wanted sizes, in place."""
     n, width = packed.shape
     words = -(-width // 8)
-    wanted = size - fewer.astype(np.int64)
+    sizes = size - fewer.astype(np.int64)
     threshold = (int((size - _below(total, size)) * 2**16) << 48) // total
     sets = source.bits(threshold, n * words * 8).view(np.uint64).reshape(-1, words)
     sets &= _items(total, 8 * words).view(np.uint64)
-    lacking = wanted - _sizes(sets)
+    lacking = sizes - _sizes(sets)
     # One byte for each item, so that items may enter or leave at once, and one of them twice.
     flat = np.unpackbits(sets.view(np.uint8).reshape(-1))
     members = flat.reshape(n, -1)
@@ -534,7 +534,7 @@ def _fill_up(source: Source, total: int, size: int, fewer: np.ndarray, packed: n
         flat[places[entering:]] = 0
         some = slice(None) if 2 * other.size > n else other  # all together is quicker for many
         sets = np.packbits(members[some].reshape(-1)).view(np.uint64).reshape(-1, words)
-        lacking[some] = wanted[some] - _sizes(sets)
+        lacking[some] = sizes[some] - _sizes(sets)
     packed[:] = np.packbits(flat).reshape(n, -1)[:, :width]
 
 
