@@ -18,6 +18,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -481,15 +482,18 @@ def _of_people(
             "public column"
         )
         raise FileError(path, rule, None, "Name another column")
-    codes: dict[str, list[int | None]] = {}
-    for i, column in enumerate(names):
-        if column not in by and name in (None, column):
-            codes[column] = []
-            for _, cells in lines:
-                code = None
-                with contextlib.suppress(ReportError):
-                    code = mechanism.report_code(cells[i])
-                codes[column].append(code)
+
+    @cache
+    def code_of(text: str) -> int | None:
+        with contextlib.suppress(ReportError):
+            return mechanism.report_code(text)
+        return None
+
+    codes = {
+        column: [code_of(cells[i]) for _, cells in lines]
+        for i, column in enumerate(names)
+        if column not in by and name in (None, column)
+    }
     likely = [c for c, of in codes.items() if len(of) - of.count(None) >= _LEAST * len(of)]
     listed = " or ".join(words)
     if name is None and len(likely) != 1:
