@@ -9,6 +9,7 @@ import warner
 from tests.registry import COMBINED, PER_ATTRIBUTE
 from warner.estimators.base import LikelihoodData
 from warner.results.from_tally import likelihood_data
+from warner.results.share_noise import simulated_tallies
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 1e-3])
@@ -85,3 +86,17 @@ def test_one_attribute_of_a_tuple_is_estimated_as_if_it_had_been_asked_alone(nam
         within = likelihood_data(mechanism.tally(reports), [attribute])
         assert within.domain == alone.domain and type(within.channel) is type(alone.channel)
         assert within.weights.tolist() == alone.weights.tolist()
+
+
+@pytest.mark.parametrize("constraint", [None, "project", "normalize"])
+@pytest.mark.parametrize("reports_differ", [False, True])
+def test_several_tallies_are_inverted_as_each(constraint: str | None, reports_differ: bool) -> None:
+    """Rejects the channel of the first tally for all: of whole reports each has rows of its own."""
+    bits, rng = warner.UnaryEncoding(warner.Integers(0, 23), 1.0), np.random.default_rng(0)
+    tally = bits.tally(bits.randomize([0] * 60 + [1] * 40, rng), keep_reports=reports_differ)
+    data, near = likelihood_data(tally), np.full(24, 1 / 24)
+    several, _ = simulated_tallies(data, "population", near, 5, rng)
+    assert (several[0].channel is not several[1].channel) is reports_differ
+    method = warner.Inversion(constraint)
+    found = np.stack(list(method.refit_all(several, near)))
+    assert found == pytest.approx(np.stack([method.fit(one).shares for one in several]), abs=1e-12)

@@ -642,3 +642,23 @@ def test_limits_of_a_bootstrap_are_replicates_that_were_drawn(
     ends = quantile(1 - (1 - level) / 2), quantile((1 - level) / 2)
     expected = np.clip(np.stack([result.probabilities - end for end in ends], axis=1), 0, 1)
     assert bounds == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("target", ["population", "respondents"])
+@pytest.mark.parametrize("reports_per_person", [1, 3])
+def test_errors_of_tallies_in_blocks_are_those_of_each(
+    target: str, reports_per_person: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects blocks that begin the draws again, and reports of one person taken for others'."""
+    mechanism, shares = RandomizedResponse(Integers(0, 2), 1.0), np.array([0.6, 0.3, 0.1])
+    channel = mechanism.channel()
+    w = channel.matvec(shares)
+    data = LikelihoodData(channel, w, 90, mechanism.domain, reports_per_person=reports_per_person)
+    monkeypatch.setattr(share_noise, "_MOST_AT_A_TIME", 3)
+    found = share_noise.simulated_errors(data, target, shares, np.random.default_rng(4), 7)
+    rng, each = np.random.default_rng(4), []
+    for _ in range(7):
+        people = rng.multinomial(90, shares) if target == "respondents" else None
+        _, drawn = channel.simulate_tally(shares, 90, rng, people, reports_per_person)
+        each.append(channel.invert(drawn) - (shares if people is None else people / 90))
+    assert found == pytest.approx(np.stack(each), abs=1e-12)
