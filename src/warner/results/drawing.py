@@ -234,7 +234,9 @@ def save(picture: Any, path: str, tables: Sequence[Table] = ()) -> None:
         spec = picture.to_dict(validate=False)
         content: str | bytes = json.dumps(spec)
         if suffix != ".json":
-            content = _svg(spec, tables, dark_colours()) if suffix == ".svg" else _html(spec, tables)
+            content = (
+                _svg(spec, tables, dark_colours()) if suffix == ".svg" else _html(spec, tables)
+            )
     else:
         buffer = io.BytesIO()
         try:
