@@ -510,11 +510,6 @@ class SupportChannel(SupportInverse, CompositeChannel):
         return np.concatenate([sums, n - sums]) / (n * self._size)
 
     def sample_marks(self, index: IntArray, rng: np.random.Generator) -> FloatArray:
-        bits = self.sample_bits(index, rng)
-        return np.concatenate([bits, ~bits], axis=1).astype(np.float64)
-
-    def sample_bits(self, index: IntArray, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """The bits (n, K) of simulated reports of people with the values at ``index`` (n,)."""
         size, everyone = self.shape[1], np.arange(len(index))
         truthful = rng.random(len(index)) < (self.q + self.gap)[index]
         if self.ones is None:
@@ -526,7 +521,7 @@ class SupportChannel(SupportInverse, CompositeChannel):
             bits = np.empty(keys.shape, dtype=bool)
             np.put_along_axis(bits, np.argsort(keys, axis=1), chosen, axis=1)
         bits[everyone, index] = truthful
-        return bits
+        return np.concatenate([bits, ~bits], axis=1).astype(np.float64)
 
 
 def _diagonal_gram(
@@ -842,7 +837,8 @@ class SupportRows(SupportInverse, NearlyConstantRows):
         step = max(1, _DRAWS // size)
         for start in range(0, len(index), step):
             block = slice(start, start + step)
-            packed[block] = np.packbits(channel.sample_bits(index[block], rng), axis=1)
+            marks = channel.sample_marks(index[block], rng)[:, :size]
+            packed[block] = np.packbits(marks.astype(bool), axis=1)
         rows, counts = count_rows(packed, np.ones(len(packed), dtype=np.int64))
         ratio = 1 + float(self.gain[self.steady][0] / self.base[self.steady][0])
         return self._rows_of(rows, ratio), counts / len(packed)

@@ -296,7 +296,7 @@ class Comparison(Ranking[RankedMethod]):
         Column("excess_error", "more than the best", "number", 1),
         Column("excess_standard_error", "its standard error", "number", 1),
         Column("best_share", "best on", "share", 2, decimals=0),
-        Column("holds", "order holds on", "share", 3, decimals=0),
+        Column("holds", "order holds on", "share", 2, decimals=0),
     )
 
     runs: int
