@@ -115,6 +115,8 @@ def chart(
         true = None if truth is None else truth[i]
         texts = None if labels is None else labels[i]
         unit = None if units is None else units[i]
+        if title is not None and single:
+            unit = unit or one.attribute or "value"  # a title does not rename the axis
         named = received(shown) if reports else None
         panels.append(_panel(shown, true, options, top, named, texts, unit))
     return page(drawn_together(panels), None if single else title)

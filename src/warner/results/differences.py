@@ -46,7 +46,7 @@ from warner._core.names import explained
 from warner._core.progress import steps
 from warner._core.survey_design import SurveyDesign
 from warner._core.table import MOST, Column, Table, Tabular, as_text
-from warner._core.text import decimals_of_number, meant, outwards
+from warner._core.text import decimals_of_number, meant, outwards, visible
 from warner.channels import LARGEST_DENSE, LikelihoodOperator
 from warner.domains import Categorical, Domain
 from warner.estimators.base import LikelihoodData
@@ -111,6 +111,7 @@ _APART = (
     "The column p (Holm) is corrected for the number of comparisons. Means, quantiles and bands of "
     "numbers are corrected separately."
 )
+_GROUP = "group"  # the column of groups that have names only
 _SHOWN = 10  # names of groups in a sentence
 
 
@@ -165,6 +166,7 @@ class Differences(Tabular):
     doubt: str = ""
     hint: str = ""
     on_paper: bool = False
+    by: tuple[str, ...] = ()  # the public columns of the groups
 
     def __repr__(self) -> str:
         p = "" if self.test is None else f", p={self.test.p_value:.2g}"
@@ -271,7 +273,8 @@ class Differences(Tabular):
         mark = ", of simulated reports" if self.simulated else ""
         mark += f", {self.drawn}" if self.drawn else ""
         of_pair = f"The difference {in_words(*pairs.pop())}" if is_one_pair else None
-        title = f"{of_pair or 'The group minus the reference'}{mark}"
+        by = "" if self.by in ((), (_GROUP,)) else f" by {', '.join(map(visible, self.by))}"
+        title = f"{of_pair or f'The group minus the reference{by}'}{mark}"
         if self.question:
             title = f"{self.question}: {title[0].lower()}{title[1:]}"
         test = self.test if self.about_test else None
@@ -528,6 +531,7 @@ def compare_groups(
     choice("target", target, TARGETS)
     asked_for = quantity("of", of)
     left_out: tuple[str, ...]
+    columns: tuple[str, ...]
     question = _question(attributes, a, b)
     if (survey := SurveyDesign.of(weights, cluster, strata)) is not None:
         a = GroupTable.surveyed(a, survey, by, attributes)
@@ -553,13 +557,19 @@ def compare_groups(
             raise ArgumentError("b", rule, kind(b), remedy)
         table = a if isinstance(a, GroupTable) else group_table(a, attributes)
         pairs, samples, left_out = _pairs_of_groups(table, reference, target)
+        columns = table.names
         doubt, hint = table.doubt, "" if table.doubt else table.plausibility.hint
     else:
         for name, given in (("reference", reference), ("attributes", attributes)):
             if given is not None:
                 rule = "can be used only with groups, not with two estimates"
                 raise ArgumentError(name, rule, show(given), f"Leave out the argument {name}")
-        left_out, doubt, hint = (), "", ""  # two estimates say themselves what is doubtful
+        columns, left_out, doubt, hint = (
+            (),
+            (),
+            "",
+            "",
+        )  # two estimates say themselves what is doubtful
         samples = [_sample(x, name, target) for x, name in zip((a, b), names, strict=True)]
         pairs = [(samples[0], samples[1])]
     domain = _one_domain(samples)
@@ -625,6 +635,7 @@ def compare_groups(
         doubt=doubt,
         hint=hint,
         on_paper=any(has_paper(sample.data.channel) for sample in samples),
+        by=columns,
     )
 
 

@@ -1167,7 +1167,7 @@ def _estimate_of(solution: Solution) -> Estimate:
     if isinstance(solution, Estimate):
         return solution
     s = solution
-    return Estimate(s.fit, s.data, s.estimator, s.attribute, s.sums, s.normal)
+    return Estimate(s.fit, s.data, s.estimator, s.attribute, s.sums, s.normal, s.group)
 
 
 def group_table(groups: Any, attributes: Sequence[str] | None = None) -> GroupTable:

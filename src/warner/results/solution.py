@@ -43,6 +43,7 @@ class Solution(Hinting):
         attribute: the name of the attribute, where it has one.
         sums: for a marginal, the joint solution that was summed over other attributes.
         normal: for one of several groups that were pooled, the posterior of its shares.
+        group: for one of several groups, its public values as its table shows them.
     """
 
     fit: Fit = field(repr=False)
@@ -51,6 +52,7 @@ class Solution(Hinting):
     attribute: str | None = None
     sums: Sums | None = field(default=None, repr=False)
     normal: NormalPosterior | None = field(default=None, repr=False)
+    group: str = field(default="", repr=False, compare=False)
 
     @property
     def probabilities(self) -> np.ndarray:

@@ -538,7 +538,8 @@ def title(result: Any) -> str:
         reports += f" ({words})"
     if result.data.survey is not None:
         reports += f", {result.data.survey.drawn.text}"
-    return f"{lead(result.attribute or 'value')} {reports}"
+    about = ", ".join(filter(None, [result.attribute, result.group]))
+    return f"{lead(about or 'value')} {reports}"
 
 
 def about_intervals(kind: str, target: str) -> str:

@@ -160,7 +160,7 @@ def test_weighted_results_say_so(here: Path) -> None:
     assert table.count("& yes &") == 2 and "& no &" not in table  # as in the picture
     assert "standard error" not in run(*only).stdout
     assert "2 groups, 240 reports, weighted by w\n" in run(*only).stdout
-    assert "reference, weighted by w\n" in run(*only, "--compare-groups").stdout
+    assert "reference by sex, weighted by w\n" in run(*only, "--compare-groups").stdout
     how = " ".join(run(*only, "--compare-groups", "--explain").stdout.split())
     assert (
         "variances under the survey design. Column p tests" in how and "(Rao and Scott 1984" in how

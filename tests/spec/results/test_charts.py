@@ -309,6 +309,18 @@ def test_a_title_takes_the_place_of_the_name_or_stands_above_several(
     assert both["vconcat"][0]["title"]["text"] == ["estimated shares"]
 
 
+def test_a_title_does_not_rename_the_axis_of_numbers() -> None:
+    """Rejects "Our survey (middle of each of 12 ranges)" as what the numbers are."""
+    minutes = warner.SquareWave(warner.Interval(0, 60, 12), 2.0)
+    tally = minutes.tally(minutes.randomize(np.random.default_rng(1).uniform(0, 60, 500)))
+    for options, name in (({}, "value"), ({"unit": "minutes"}, "minutes")):
+        chart_of = warner.estimate(tally).plot(title="Our survey", **options)
+        panel, _ = _largest_panel(chart_of)
+        assert panel["title"]["text"] == ["Our survey"]
+        axis = panel["layer"][0]["encoding"]["y"]["title"]
+        assert axis == f"{name} (middle of each of 12 ranges)"
+
+
 def test_a_picture_is_a_pdf_with_text(result: warner.Estimate, tmp_path: Path) -> None:
     result.plot(str(tmp_path / "p.pdf"), title="Which setting?")
     content = (tmp_path / "p.pdf").read_bytes()

@@ -79,6 +79,8 @@ def test_groups_alone_are_what_estimate_makes_of_each() -> None:
     for key, tally in groups.items():
         own = estimate(tally)
         assert found[key] == own
+        # The table of a group says which group it is of.
+        assert str(found[key]).startswith(f"group {key[0]}: {tally.n} simulated reports\n")
         assert found.interval()[found.keys.index(key)] == pytest.approx(own.interval())
 
 
