@@ -404,7 +404,7 @@ def numbers_of_groups(result: Any, level: float = 0.95, target: str = "populatio
     columns = [
         *(Column(name) for name in result.names),
         Column("summary"),
-        Column("measure", unit="data"),
+        Column("measure", "summary, as files name it", "data"),
         Column("estimate", unit="estimate"),
         interval_column(level, "estimate"),
         Column("reports", unit="people", priority=1),

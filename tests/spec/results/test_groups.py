@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 import math
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import openpyxl  # type: ignore[import-untyped]
 import pytest
 
 import warner
@@ -722,4 +724,9 @@ def test_groups_of_many_numbers_are_printed_as_mean_and_quartiles() -> None:
     rows = result.table().rows
     assert [row["measure"] for row in rows[:3]] == ["mean", "quantile:0.25", "median"]
     assert rows[0]["low"] < rows[0]["estimate"] < rows[0]["high"]
+    # In Excel, a heading says what is different in the second column of summaries.
+    sheet = openpyxl.load_workbook(io.BytesIO(result.table().xlsx()))["results"]
+    headings = [cell.value for cell in sheet[1]]
+    assert headings[:4] == ["ward", "summary", "summary, as files name it", "estimate"]
+    assert result.table().csv().startswith("ward,summary,measure,estimate")
     assert len(result.table(kind="score").rows) == 96 == len(result.rows())
