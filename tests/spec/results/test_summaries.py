@@ -566,6 +566,13 @@ def test_a_table_of_quartiles_says_why_their_intervals_are_wide_and_how_they_are
             assert f"{least:.1f} to {most:.1f}" in shown
         assert "quantiles hold if neighbouring numbers are about equally frequent" in shown
         assert "whole bins" not in shown
+    # Rejects an error that advises what the command does not have.
+    labels = warner.RandomizedResponse(Categorical(["no", "yes"]), 2.0)
+    labels.tally(labels.randomize(["no", "yes"] * 50)).save(tmp_path / "labels.json")
+    for more in ([str(tmp_path / "labels.json")], [path, "--target", "respondents"]):
+        said = run("estimate", *more, "--interval", "posterior", ok=False).output
+        assert "--interval: posterior needs numbers that are estimated as a smooth curve" in said
+        assert "Leave out --interval" in said and "bootstrap" not in said
 
 
 @pytest.mark.parametrize("method", [None, "EMS", "Inversion"])

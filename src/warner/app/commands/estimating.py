@@ -314,6 +314,15 @@ class EstimateRequest:
         """The summaries of numbers."""
         return Wanted.of_options(self.summaries)
 
+    def require_posterior(self, estimates: Iterable[Estimate]) -> None:
+        """Refuse ``--interval posterior`` of questions that have no such intervals."""
+        for result in estimates if self.kind == "posterior" else ():
+            if self.target != "population" or not result.has_posterior_intervals:
+                rule = "posterior needs numbers that are estimated as a smooth curve"
+                rule += ", and the target population"
+                remedy = "Leave out --interval, or name the questions of numbers with --only"
+                raise ArgumentError("--interval", rule, result.attribute, remedy)
+
     @property
     def intervals(self) -> tuple[float, str]:
         """The coverage of the intervals, and for whom they are."""
@@ -747,6 +756,7 @@ def _estimate_shares(request: EstimateRequest) -> None:
     if request.lists_single_values:
         estimates = [numbers_as_labels(result) for result in estimates]
     request.wanted.check(estimates)
+    request.require_posterior(estimates)
     hidden = backgrounds(estimates, request.background)
     given_back = {
         i: result.redistribute(hidden.get(str(result.attribute)))
@@ -878,7 +888,9 @@ def _write_groups(
     """Write and print groups that were each estimated alone, with the summaries asked for."""
     shown, most = (*request.intervals, request.kind), request.forged
     named = request.wanted.named
-    request.wanted.check([result for _, result in results if isinstance(result, Estimate)])
+    of_groups = [result for _, result in results if isinstance(result, Estimate)]
+    request.wanted.check(of_groups)
+    request.require_posterior(of_groups)
     # Who makes reports up can choose their group as well: the part is one of each group's reports.
     forged: dict[int, ForgedBounds] = {
         i: result.if_forged(most, *shown)
@@ -951,6 +963,7 @@ def _estimate_survey(request: EstimateRequest) -> None:
         _write_summaries_of_groups(results, request)
         return
     request.wanted.check(flat_results)
+    request.require_posterior(flat_results)
     level, target, kind = *request.intervals, request.kind
     if len(flat_results) == len(results):
         _draw_shares(flat_results, request)
