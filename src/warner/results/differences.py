@@ -969,7 +969,7 @@ def equal_means(samples: Sequence[Sample], domain: Domain, way: str) -> WaldTest
 
 def _positive(variances: np.ndarray) -> np.ndarray:
     """Variances of which none is 0, as of a mean at the end of its range."""
-    return np.maximum(variances, np.finfo(float).tiny)
+    return np.asarray(np.maximum(variances, np.finfo(float).tiny))
 
 
 def no_difference(samples: Sequence[Sample]) -> WaldTest:
