@@ -53,6 +53,7 @@ _EXCEL_WIDTH = 60  # characters of the widest column
 _GAP = "  "
 _PICTURE = 20  # characters of a picture on a line of text
 _LEAST_FOLDED = 12  # characters that a folded column keeps
+_ERRORS = ("error", "standard_error")
 _MOST_IN_PAPERS = 2  # the priority of columns
 _PAPER = 72  # characters of a line below a table of LaTeX, which folds none itself
 _NB = "\N{NO-BREAK SPACE}"
@@ -195,6 +196,8 @@ class Column:
         if self.decimals is not None:
             decimals = self.decimals
         digits = self.needed_decimals(rows) if decimals is None else decimals
+        if self.key in _ERRORS:  # which are a fraction of the interval beside them
+            digits = max(1, digits)
         if self.ends is not None:
             low, high = self.ends
             intervals = [self._interval(row[low], row[high], digits) for row in rows]
@@ -212,7 +215,7 @@ class Column:
             widths = [b - a for a, b in ends if not (_is_missing(a) or _is_missing(b))]
             if self.unit == "estimate":
                 return decimals_of_number(min(widths, default=1.0))
-            return max(1, decimals_of_percent(widths))
+            return decimals_of_percent(widths)
         numbers = (row[self.key] for row in rows)
         largest = max((abs(v) for v in numbers if isinstance(v, float)), default=1.0)
         if not 0 < largest < 0.1:
@@ -599,9 +602,9 @@ class Table:
             ),
             ")",
         ]
-        above = [f"// {visible(left_out)}"] if left_out else []
-        above += [f"#strong({_typst_text(self.title)})"] if self.title else []
-        below = [f"#par({_typst_text(_with_minus(note))})" for note in self._sentences]
+        above = [f"#strong({_typst_text(self.title)})"] if self.title else []
+        below = [f"// {visible(left_out)}"] if left_out else []
+        below += [f"#par({_typst_text(_with_minus(note))})" for note in self._sentences]
         return "\n".join([*above, *table, *below])
 
     def printed(self, most: float = math.inf) -> tuple[list[Column], list[list[str]]]:

@@ -237,13 +237,14 @@ def duration(seconds: float) -> str:
 def decimals_of_percent(widths: Iterable[float]) -> int:
     """The decimals of percentages, from the widths of their intervals as shares.
 
-    An interval of several points needs no decimals.
+    The same in tables, sentences and pages, which people compare. An interval of 20 points needs
+    no decimals: rounded outwards it grows by at most a tenth.
 
-    >>> decimals_of_percent([0.1, 0.3]), decimals_of_percent([0.004]), decimals_of_percent([1e-9])
+    >>> decimals_of_percent([0.2, 0.3]), decimals_of_percent([0.004]), decimals_of_percent([1e-9])
     (0, 1, 3)
     """
     least = min((width for width in widths if width > 0), default=1.0)
-    return 0 if least >= 0.02 else 1 if least >= 0.002 else 2 if least >= 0.0002 else 3
+    return 0 if least >= 0.2 else 1 if least >= 0.002 else 2 if least >= 0.0002 else 3
 
 
 def percent(share: float, decimals: int) -> str:

@@ -121,10 +121,10 @@ def test_a_report_page_is_made_of_counts(tmp_path: Path, monkeypatch: pytest.Mon
     design = ["--design", "smokes=crosswise:1/4"]
     run("report", *design, "--counts", "same=680,different=320", "-o", "one.html")
     page = Path("one.html").read_text()
-    assert "smokes: “yes”: 14\xa0% (8 to 20\xa0%)" in re.sub("<[^>]*>", "", page)
+    assert "smokes: “yes”: 14.0\xa0% (8.3 to 19.9\xa0%)" in re.sub("<[^>]*>", "", page)
     Path("said.csv").write_text("ward,same,different\nn,340,160\ns,340,160\n")
     run("report", "--design", "crosswise:1/4", "said.csv", "-o", "two.html")
-    assert "14\xa0% (8 to 20\xa0%)" in Path("two.html").read_text()
+    assert "14.0\xa0% (8.3 to 19.9\xa0%)" in Path("two.html").read_text()
     assert "Missing argument" in run("report", "-o", "x.html", ok=False).output
     more = [*design, "--counts", "same=1,different=2", "said.csv", "-o", "x.html"]
     assert "--counts: cannot be used with a file" in run("report", *more, ok=False).output

@@ -72,7 +72,7 @@ def test_tallies_of_wards_also_give_all_people() -> None:
     run("report", "phones.json", "paper.json", "--only", "drugs", "-o", "page.html")
     yes = next(row for row in shown["shares"] if row["value"] == "yes")
     page = Path("page.html").read_text().replace("\N{NO-BREAK SPACE}", " ")
-    assert f"“yes”: {100 * yes['estimate']:.0f} % (" in page
+    assert f"“yes”: {100 * yes['estimate']:.1f} % (" in page
 
 
 def test_all_people_of_wards_and_of_a_file_without_them() -> None:

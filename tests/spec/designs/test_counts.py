@@ -753,7 +753,7 @@ def test_a_report_page_is_written_from_counts_and_from_a_table(tmp_path: Path) -
     _run("report", *design, "--counts", "same=680,different=320", "-o", page)
     written = Path(page).read_text(encoding="utf-8")
     assert (
-        "14\N{NO-BREAK SPACE}% (8 to 20\N{NO-BREAK SPACE}%)" in written
+        "14.0\N{NO-BREAK SPACE}% (8.3 to 19.9\N{NO-BREAK SPACE}%)" in written
         and "1,000 people" in written
     )
     assert "75 with “yes” and 25 with “no” tick “different”" in written

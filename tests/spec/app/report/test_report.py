@@ -139,8 +139,8 @@ def test_a_short_report_is_one_page_with_the_numbers_of_the_long_one(tally: str)
     words = re.sub(r"\s+", " ", " ".join(_Outline(short).words)).replace("\xa0", " ")
     # One table with a column for each ward, and a picture.
     assert "answer all people north south all people, 0 to 60 % yes" in words
-    shown = re.findall(r"(\d+ %) \((\d+) to (\d+) %\)", words)
-    lines = re.findall(r"<td>(\d+.%)</td><td>(\d+) to (\d+).%</td>", full)
+    shown = re.findall(r"([\d.]+ %) \(([\d.]+) to ([\d.]+) %\)", words)
+    lines = re.findall(r"<td>([\d.]+.%)</td><td>([\d.]+) to ([\d.]+).%</td>", full)
     assert len(shown) == 3
     assert {(part.replace("\xa0", " "), *ends) for part, *ends in lines} >= set(shown)
     for phrase in ("points higher in south", "The total epsilon is 2.5.", "95 % intervals", "ward"):
@@ -202,9 +202,25 @@ def test_shares_and_intervals_are_those_of_the_estimate(tally: str) -> None:
     (found,) = json.loads(Path("e.json").read_text())
     page = Path("report.html").read_text().replace("\xa0", " ")
     for row in found["shares"]:
-        low, high = math.floor(100 * row["low"]), math.ceil(100 * row["high"])
-        line = f'<th scope="row">{row["value"]}</th><td>{100 * row["estimate"]:.0f} %</td>'
+        low, high = math.floor(1000 * row["low"]) / 10, math.ceil(1000 * row["high"]) / 10
+        line = f'<th scope="row">{row["value"]}</th><td>{100 * row["estimate"]:.1f} %</td>'
         assert f"{line}<td>{low} to {high} %</td><td><svg" in page
+
+
+@pytest.mark.parametrize("people", [30, 400, 40_000])
+def test_the_page_and_the_terminal_round_alike(
+    people: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects 49 % on the page of a survey whose terminal says 48.5 %, and decimals of 30 people."""
+    monkeypatch.chdir(tmp_path)
+    counts = ("--counts", f"same={people * 3 // 5},different={people * 2 // 5}")
+    asked = ("--design", "drugs=crosswise:1/6", *counts)
+    shown = run("estimate", *asked).stdout
+    run("report", *asked, "-o", "r.html")
+    page = re.sub("<[^>]*>", " ", Path("r.html").read_text()).replace("\xa0", " ")
+    (yes,) = re.findall(r"^yes +([\d.]+ %) +([\d.]+ to [\d.]+ %)", shown, re.M)
+    assert "{} ({})".format(*yes) in " ".join(page.split())
+    assert ("." in yes[0]) == (people > 30)
 
 
 def test_bounds_of_forged_reports_stand_under_the_shares(tally: str) -> None:
@@ -214,7 +230,8 @@ def test_bounds_of_forged_reports_stand_under_the_shares(tally: str) -> None:
     run("estimate", "r.parquet", "--only", "smokes", "--forged", "2%", "-o", "e.json")
     (data,) = json.loads(Path("e.json").read_text())
     for row in data["if_forged"]["shares"]:
-        assert f"{math.floor(100 * row['low'])} to {math.ceil(100 * row['high'])} %" in words
+        low, high = math.floor(1000 * row["low"]) / 10, math.ceil(1000 * row["high"]) / 10
+        assert f"{low} to {high} %" in words
 
 
 def test_a_page_needs_no_script_no_style_attribute_and_no_request(tally: str) -> None:
@@ -516,7 +533,8 @@ def test_items_are_of_one_question_and_are_ticked(here: Path) -> None:
     save_tallies({"used": tally}, "t.json")
     run("report", "t.json", "--joint", "bank,bus", "-o", "r.html")
     page = Path("r.html").read_text()
-    assert re.findall(r"(\w+): ticked by (\d+)\s%", page)[:2] == [("bank", "100"), ("bus", "25")]
+    ticked = re.findall(r"(\w+): ticked by ([\d.]+)\s%", page)[:2]
+    assert [(name, round(float(share))) for name, share in ticked] == [("bank", 100), ("bus", 25)]
     assert "2,000 people, 1 question<" in page and "Share of “yes”" in page
     assert "Share of “no”" not in page
     run("report", "t.json", "--top", "1", "-o", "r.html")
