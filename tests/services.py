@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from warner.collector import stores
+from warner.collector import collector, stores
 
 _REMEDY = (
     "Install PostgreSQL: apt-get install postgresql, and psycopg: pip install 'warner[postgres]'"
@@ -243,8 +243,12 @@ def mariadb_socket() -> Path:
 
 
 @pytest.fixture(autouse=True)
-def unflushed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stores in files do not flush to disk either; ``monkeypatch.undo()`` in a test lets them."""
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stores in files do not flush to disk either, and commits do not wait for others.
+
+    ``monkeypatch.undo()`` in a test lets them.
+    """
+    monkeypatch.setattr(collector, "PACE", 0.0)
     full, off = "synchronous = FULL", "synchronous = OFF"
     assert full in stores._PRAGMAS
     pragmas = tuple(off if pragma == full else pragma for pragma in stores._PRAGMAS)

@@ -1,3 +1,3 @@
 """What all tests of the collector share."""
 
-from tests.services import unflushed as unflushed
+from tests.services import hurried as hurried

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
 from concurrent.futures import Future
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -33,7 +32,6 @@ from tests.laws.collector._survey import (
     study_of,
 )
 from tests.services import postgres_address
-from warner.collector import collector as module
 from warner.collector.collector import Accepted, Collector
 from warner.collector.refusals import Refused
 from warner.collector.stores import PostgresStore, Store
@@ -44,13 +42,6 @@ PEOPLE = st.integers(1, 5)
 # One of those before, by a number of a fixed range: how many of them there are depends on when the
 # store was tidied and its disk was full, and what Hypothesis draws must not.
 EARLIER = st.integers(0, 2**16 - 1)
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Commits do not wait for others."""
-    monkeypatch.setattr(module, "PACE", 0.0)
-    yield
 
 
 class Machine(RuleBasedStateMachine):

@@ -19,7 +19,6 @@ from tests.laws.collector._survey import counted, expected, sealed
 from tests.services import postgres_address, restart_postgres
 from tests.spec.collector._web import KIND, SERVED
 from tests.spec.collector.web.test_server import _end, _start
-from warner.collector import collector as module
 from warner.collector.collector import Collector
 from warner.collector.refusals import Refused
 from warner.collector.stores import SPENT, PostgresStore
@@ -30,13 +29,10 @@ CLIENTS, REPORTS = 4, 60
 BETWEEN, MEANWHILE = 0.02, 1.0  # seconds between the reports of a client; while a server starts
 
 
-def test_a_database_that_is_restarted_loses_and_doubles_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_database_that_is_restarted_loses_and_doubles_nothing() -> None:
     """Rejects a collector that answers before the database has the report on its disk, and one that
     does not find its way back to the database.
     """
-    monkeypatch.setattr(module, "PACE", 0.0)
     collector = Collector(STUDY, PostgresStore(postgres_address()), clock=lambda: OPENED)
     accepted: list[int] = []
     errors: set[str] = set()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.services import unflushed as unflushed
+from tests.services import hurried as hurried
 from warner.io.parquet_format import shared_connection
 
 

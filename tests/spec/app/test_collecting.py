@@ -23,7 +23,7 @@ from warner import io as files
 from warner._core.progress import Notices, Stage, Tell, progress, stage
 from warner.app.cli import main
 from warner.app.commands import collectors, serving
-from warner.collector import access, collector as module, remote, stores
+from warner.collector import access, remote, stores
 from warner.collector.access import COOKIE, invitations_body, invited_id, invited_ids, new_codes
 from warner.collector.collector import Collector
 from warner.collector.refusals import Refused
@@ -46,8 +46,7 @@ def run(*arguments: object) -> click.testing.Result:
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commits do not wait for others, nor commands for the number that a server shows."""
-    monkeypatch.setattr(module, "PACE", 0.0)
+    """Commands do not wait for the number that a server shows."""
     monkeypatch.setattr(remote.time, "sleep", lambda seconds: None)
 
 
@@ -729,7 +728,6 @@ INVITED = 'access = "invited"\n'
 @pytest.fixture
 def web_of_inviting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Site, str]]:
     """A collector that is served, and its address."""
-    monkeypatch.setattr(module, "PACE", 0.0)
     monkeypatch.setattr(stores, "_PATIENCE", 0.0)
     monkeypatch.chdir(tmp_path)
     Path("study.toml").write_text(TEXT + INVITED)
@@ -782,7 +780,6 @@ def test_codes_are_made_while_it_serves_and_count_once(
 def test_codes_are_made_while_it_serves_with_postgresql(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "PACE", 0.0)
     monkeypatch.setattr(stores, "_PATIENCE", 0.0)
     monkeypatch.chdir(tmp_path)
     Path("study.toml").write_text(TEXT + INVITED)

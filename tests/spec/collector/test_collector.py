@@ -37,9 +37,8 @@ Make = Callable[..., Collector]
 
 
 @pytest.fixture
-def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
+def make(tmp_path: Path) -> Iterator[Make]:
     """Makes collectors on one file, and stops them."""
-    monkeypatch.setattr(module, "PACE", 0.0)
     made: list[Collector] = []
 
     def making(more: str = "", text: str = TEXT, **options: object) -> Collector:
@@ -435,7 +434,6 @@ def test_processes_of_one_database_count_and_close_together(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A process that did not hear of the closing would count a repeat, as the ids are dropped."""
-    monkeypatch.setattr(module, "PACE", 0.0)
     monkeypatch.setattr(module, "_OTHERS", 1e9)  # no look at the others but when it matters
     address, study = postgres_address(), Study.parse(TEXT)
     first, second = (Collector(study, PostgresStore(address)) for _ in range(2))

@@ -19,7 +19,6 @@ from tests.spec.collector._live import STUDY, published
 from tests.vectors.surveys import ANSWERS, DRAWN as DRAWN_SURVEY, DRAWN_ROUNDS, SURVEY
 from warner import OneOf, estimate
 from warner._core.text import canonical
-from warner.collector import collector as module
 from warner.collector.access import ID_BYTES
 from warner.collector.collector import Collector
 from warner.collector.deployment_card import deployment_card
@@ -505,7 +504,6 @@ def _found(pieces: set[bytes], content: bytes) -> int:
 def test_no_report_is_in_the_files_of_sqlite(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "PACE", 0.0)
     monkeypatch.setattr(SQLiteStore, "tidy", lambda self: None)  # the log is not emptied
     collector, rows = _collected(SQLiteStore(tmp_path / "survey.db"))
     files = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
@@ -519,8 +517,7 @@ def test_no_report_is_in_the_files_of_sqlite(
     assert _found(_pieces(rows), content + rows[3]) >= 5
 
 
-def test_no_report_is_in_the_files_of_postgresql(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PACE", 0.0)
+def test_no_report_is_in_the_files_of_postgresql() -> None:
     collector, rows = _collected(PostgresStore(postgres_address()))
     collector.stop()
     content = postgres_files()

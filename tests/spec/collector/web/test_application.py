@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from tests.spec.collector._web import KIND, TEXT, Client, Site, site
-from warner.collector import collector as module
 from warner.collector.access import invited_id, invited_ids, new_codes
 from warner.collector.refusals import NAMES, Refused
 from warner.collector.submissions import HEAD_BYTES
@@ -23,11 +22,6 @@ from warner.errors import StudyError
 from warner.studies.study import Study
 
 CANARY = "CANARY5f1c"
-
-
-@pytest.fixture(autouse=True)
-def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PACE", 0.0)
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ import pytest
 from tests.spec.collector._web import KIND, SERVED, Client, ask, site
 from tests.spec.collector.web.test_application import refused
 from tests.spec.collector.web.test_server import _end, _start
-from warner.collector import collector as module
 from warner.collector.access import METRICS, token_hash
 from warner.collector.submissions import SubmissionFormat
 from warner.collector.web import metrics
@@ -27,7 +26,6 @@ def test_metrics_say_what_the_live_page_says_and_no_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rejects numbers that change with each report, by which its moment could be read."""
-    monkeypatch.setattr(module, "PACE", 0.0)
     clock = [0.0]
     monkeypatch.setattr(metrics, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     with site(tmp_path / "a.sqlite") as web, Client(web.application) as client:

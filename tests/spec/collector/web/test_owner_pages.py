@@ -14,7 +14,6 @@ import pytest
 
 from tests.spec.collector._web import KIND, Client, Site, site
 from tests.spec.collector.web.test_application import OWNERS, refused
-from warner.collector import collector as module
 from warner.collector.access import (
     COOKIE,
     METRICS,
@@ -33,8 +32,7 @@ FORM = {"content-type": "application/x-www-form-urlencoded"}
 
 
 @pytest.fixture
-def web(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
-    monkeypatch.setattr(module, "PACE", 0.0)
+def web(tmp_path: Path) -> Iterator[Site]:
     with site(tmp_path / "a.sqlite", 'keep_ids = "always"\n') as made:
         yield made
 
