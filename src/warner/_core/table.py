@@ -466,11 +466,11 @@ class Table:
             MissingExtraError: openpyxl is not installed.
         """
         openpyxl = imported("openpyxl", "an Excel file")
+        if len(self) >= _EXCEL_ROWS:
+            rule = f"must have fewer than {_EXCEL_ROWS:,} rows for Excel"
+            raise ArgumentError("table", rule, f"{len(self):,} rows", "Write a .csv file instead")
         names, rows = self._data()
         headings = {k: h for c in self._columns for k, h in zip(c.keys, c.headings, strict=False)}
-        if len(rows) >= _EXCEL_ROWS:
-            rule = f"must have fewer than {_EXCEL_ROWS:,} rows for Excel"
-            raise ArgumentError("table", rule, f"{len(rows):,} rows", "Write a .csv file instead")
         book, bold = openpyxl.Workbook(), openpyxl.styles.Font(bold=True)
         sheet = book.active
         sheet.title, sheet.freeze_panes = "results", "A2"
