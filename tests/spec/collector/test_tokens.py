@@ -284,7 +284,7 @@ def test_both_stores_and_logs_together_have_nothing_in_common(tmp_path: Path) ->
 
     Rejects the collector that keeps a number of the code, as with access = "invited".
     """
-    study, n = study_of(), 30
+    study, n = study_of(), 12
     contents: dict[bool, bytes] = {}
     secrets, exchanged = [], []
     with collecting(study, tmp_path / "codes", issues=True) as issuer:
