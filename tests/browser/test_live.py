@@ -133,7 +133,7 @@ def test_only_the_number_of_reports_reaches_the_browser_between_two_steps(
     owner.send(99)
     page.wait_for_timeout(1500)
     count = page.locator("#about-count")
-    count.filter(has_text="199 reports. The next result comes after 100").wait_for(timeout=9000)
+    count.filter(has_text="199 reports, of which 100 are in this result").wait_for(timeout=9000)
     changed = r'<p id="about-count">.*?</p>|<progress .*?</progress>|<svg.*?</svg>'
     assert re.sub(changed, "", page.inner_html("main")) == re.sub(changed, "", shown)
     assert [owner.load(name) for name in files] == before

@@ -375,13 +375,12 @@ class BulkUpload:
             remedy = "To send them anyway, add --allow-simulated"
             raise ArgumentError(file.path, rule, None, remedy)
         if file.group is not None or file.reports_per_person > 1:
-            rule = (
-                "cannot be sent to a collector, because it has several reports of a person, or is "
-                "the file of a group"
-            )
-            raise ArgumentError(
-                file.path, rule, None, 'Count this file with "warner tally" instead'
-            )
+            why = "it has several reports of a person"
+            if file.group is not None:
+                why = "it is the file of one group"
+            rule = f"cannot be sent to a collector, because {why}"
+            remedy = 'Count this file with "warner tally" instead'
+            raise ArgumentError(file.path, rule, None, remedy)
         self._file = file
         headers = {name: mechanism.header for name, mechanism in file.mechanisms.items()}
         digest = digest_of(headers, file.public, of_round=file.round)

@@ -96,13 +96,12 @@ class SubmissionFormat:
     # of a body.
 
     def __init__(self, study: Asked) -> None:
-        if study.groups or study.rows_per_person > 1:
-            rule = (
-                "cannot be collected: it must have no groups, and only one row of answers for "
-                "each person"
-            )
+        if study.groups:
             remedy = "Use public columns instead of groups"
-            raise ArgumentError("study", rule, None, remedy)
+            raise ArgumentError("study", "cannot be collected, because it has groups", None, remedy)
+        if study.rows_per_person > 1:
+            rule = "cannot be collected with several rows of answers for each person"
+            raise ArgumentError("study", rule, None, "Remove rows_per_person")
         self.study = study
         self.layout = layout_of(study.digest, [*study.public, *study.mechanisms])
         self._tokens = _tokens_of(study)

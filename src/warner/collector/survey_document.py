@@ -146,8 +146,8 @@ def survey_document(study: Study) -> dict[str, Any]:
     if study.rows_per_person > 1:
         rule = "cannot be served: on a survey page, each person gives one row of answers"
         remedy = (
-            "Remove rows_per_person. For several reports on each answer, write for example "
-            "reports = 3"
+            "Remove rows_per_person. To ask the same people again, such as every day, see "
+            "docs/recipes/weekly.md"
         )
         problems.add(("rows_per_person",), rule, None, remedy)
     if study.rounds > 1 and study.round is None:

@@ -510,18 +510,23 @@ def _of_people(
     left_out: Counter[tuple[str, ...]] = Counter()
     rows: list[_Row] = []
     unread: list[tuple[int, str]] = []  # the line, and what stands there
+    written: dict[int, str] = {}  # each word, as the table writes it first
     for (number, cells), code in zip(lines, codes[question], strict=True):
         key, text = tuple(cells[i].strip() for i in public), cells[column_of].strip()
         if code is not None:
             rows.append((number, code, 1, key))
+            written.setdefault(code, text)
         elif drop_missing and text in MISSING:
             left_out[key] += 1
         else:
             unread.append((number, text))
     if unread:
+        # A card has more spellings of its words than one table uses.
+        if len(written) == len(mechanism.report_words):
+            listed = " or ".join(written[code] for code in sorted(written))
         rule = f"must have what people said, {listed}, in every row"
-        got = f"something else in {len(unread):,} of {len(lines):,} rows"
-        got += f", first in line {unread[0][0]:,}"
+        what = "something else" if any(text for _, text in unread) else "an empty cell"
+        got = f"{what} in {len(unread):,} of {len(lines):,} rows, first in line {unread[0][0]:,}"
         remedy = "To leave out the people without an answer, add --drop-missing"
         if any(text not in MISSING for _, text in unread):
             remedy = remedy_of_words([look(text) for _, text in unread], len(lines), mechanism)

@@ -160,11 +160,13 @@ def test_what_cannot_be_served_is_refused_with_a_remedy(name: str) -> None:
 
 
 def test_each_attribute_has_one_message() -> None:
+    """Rejects, too, advice on reports of one answer to somebody who wants several answers."""
     text = SMOKES + 'missing = "drop"\n' + SMOKES.replace("smokes", "drinks").replace("1.0", "40.0")
     said = refused(StudyError, "", served, "rows_per_person = 3\n" + text)
     lines = said.splitlines()
     places = [line.split(": ")[0] for line in lines]
     assert places == ["rows_per_person", "attributes.smokes", "attributes.drinks"]
+    assert lines[0].endswith("such as every day, see docs/recipes/weekly.md.")
 
 
 def test_every_mechanism_of_one_question_can_be_served() -> None:

@@ -783,7 +783,11 @@ def test_a_report_page_is_written_from_counts_and_from_a_table(tmp_path: Path) -
         ([*_WITH_TOTALS, [3, "60+", 4]], [], "Same add up to 4, but n is 3"),
         (_WIDE, ["--by", "aeg"], "has no column 'aeg'. Is 'age' meant?"),
         (_PEOPLE, ["--by", "Age"], "has no column 'Age'. Is 'age' meant?"),
-        ([*_PEOPLE, [9, "old", ""]], [], "something else in 1 of 1,501 rows, first in line 1,502"),
+        (
+            [*_PEOPLE, [9, "old", ""]],
+            [],
+            "said, different or same, in every row; got an empty cell in 1 of 1,501 rows, first in",
+        ),
         ([*_PEOPLE, [9, "old", "?"]], [], "first in line 1,502. Leave these people out"),
         (
             [*_PEOPLE, [9, "old", "smae"]],
@@ -808,6 +812,7 @@ def test_a_report_page_is_written_from_counts_and_from_a_table(tmp_path: Path) -
 def test_tables_without_a_study_that_are_wrong_are_refused(
     tmp_path: Path, rows: list[list[object]], options: list[str], said: str
 ) -> None:
+    """Rejects, among others, words of a card that the table does not use, such as A or B."""
     path = _table(tmp_path / "counts.csv", rows, ";")
     design = [] if "--design" in options else ["--design", "crosswise:1/4"]
     shown = _run("estimate", path, *design, *options, fails=True)

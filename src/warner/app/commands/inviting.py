@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import click
 
@@ -349,10 +350,15 @@ def _issue(path: str, study: Study, path_of_keys: str, choices: dict[str, Any]) 
     # A proxy can stand between an address of another machine and this process. Port 0 is any.
     is_here = collectors.is_of_this_machine(stated.issuer) and listen.port > 0
     if here != stated.issuer and (url or is_here):
-        option = "--url" if url else "--port" if collectors.is_of_this_machine(here) else "--host"
-        rule = f"must be the address to which {path} sends devices: {stated.issuer}"
-        behind = None if url else f"If a proxy is at that address, add --url {stated.issuer}"
-        raise ArgumentError(option, rule, here, behind)
+        if url:
+            rule = f"must be the address to which {path} sends devices: {stated.issuer}"
+            raise ArgumentError("--url", rule, here)
+        rule = f"sends devices to {stated.issuer}, but the issuer would answer at {here}"
+        remedy = f"If a proxy is at that address, add --url {stated.issuer}"
+        there = urlsplit(stated.issuer)
+        if listen.url(there.port or 0) == stated.issuer:
+            remedy = f"Give --port {there.port}. {remedy} instead"
+        raise ArgumentError(path, rule, None, remedy)
     with collectors.collecting(path, study, choices["store"], None, issues=True) as collector:
         tokens = collectors.new_tokens(collector, choices)
         hosts = collectors.hosts_of(choices["hosts"], url, listen.host)

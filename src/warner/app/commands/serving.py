@@ -703,8 +703,8 @@ def push(
 
     1,000 reports are sent at a time. Each is counted once, however often you send the same file,
     even if replies were lost: the collector recognises a report by the content of its file and by
-    its row. The rows of a file are already in random order. With the owner's token, the collector
-    does not limit how many reports you send per second.
+    its row. With the owner's token, the collector does not limit how many reports you send per
+    second.
 
     \b
         warner randomize study.toml answers.csv -o reports.parquet

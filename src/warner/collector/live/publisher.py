@@ -86,6 +86,7 @@ class LivePublisher:
             collector.n,
             final,
             fewest=fewest,
+            by=tuple(study.public),
             share=share_asked(study),
         )
 

@@ -146,6 +146,7 @@ class LiveView:
     is_estimating: bool = False  # whether a newer step is being estimated
     # The fewest new people of a group that a step adds; 0 where nobody waits for others.
     fewest: int = 0
+    by: tuple[str, ...] = ()  # the public columns, which make the groups
     share: float = 1.0  # of people who are asked a question, on average of the questions
 
     @property

@@ -237,10 +237,13 @@ def progress(view: LiveView) -> str:
     if view.step is None:
         if view.status == "closed":
             return "No result: no report was counted."
-        of_groups = f" from groups of at least {view.fewest} people" if view.fewest > 1 else ""
-        return (
-            f"No result yet: the first result is published after {_reports(view.size)}{of_groups}."
-        )
+        first = f"after {_reports(view.size)}"
+        if view.fewest > 1:
+            first = (
+                f"when groups of at least {view.fewest} people (by {' and '.join(view.by)}) have "
+                f"{_reports(view.size)} together"
+            )
+        return f"No result yet: the first result is published {first}."
     people = f"{view.n:,} of {view.planned:,}"
     widths = [100 * width for width in half_widths(view)]
     if not widths:
@@ -262,12 +265,13 @@ def about_count(view: LiveView) -> str:
     text = f"Counted so far: {_reports(view.counted)}."
     missing = view.n + view.size - view.counted
     if view.fewest > 1:
-        # How many of a group wait is not said.
+        # How many of a group wait is not said, and what the first result needs is in ``progress``.
         missing = 0
-        if view.status == "open" and not view.is_estimating:
-            text += (
-                f" The next result comes after {view.size:,} more reports, from groups that each "
-                f"have at least {view.fewest} new reports."
+        if view.step is not None and view.status == "open" and not view.is_estimating:
+            text = (
+                f"{text[:-1]}, of which {view.n:,} are in this result. The next result adds at "
+                f"least {view.size:,}, from groups that each have at least {view.fewest} new "
+                "reports."
             )
     if view.status == "closed" or view.is_estimating or missing <= 0 or view.size == 1:
         return text
@@ -320,11 +324,9 @@ def about_step(view: LiveView) -> str:
                 "are in no result. A smaller step is published only once, at the first closing."
             )
         return text
-    if view.fewest > 1:
-        return text + small
     if view.size == 1:
         return f"{text} Each new report makes a new step.{small}"
-    return f"{text} The next step comes after {view.size:,} more reports.{small}"
+    return text + small
 
 
 def about_intervals(view: LiveView) -> str:

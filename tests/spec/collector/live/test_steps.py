@@ -84,14 +84,15 @@ def restarted(
 
 
 def test_nothing_is_shown_before_the_first_step() -> None:
+    """Rejects a second line that says of the first result how many "more" reports it needs."""
     view = published(99).view()
     assert view.step is None and view.n == 0 and view.sections == () and view.options == ()
     assert progress(view) == (
-        "No result yet: the first result is published after 100 reports from groups of at least 10 "
-        "people."
+        "No result yet: the first result is published when groups of at least 10 people (by ward) "
+        "have 100 reports together."
     )
     event = event_of(view)
-    assert event["counted"] == 99 and event["about_count"].startswith("Counted so far: 99 reports")
+    assert event["counted"] == 99 and event["about_count"] == "Counted so far: 99 reports."
     assert event["n"] == event["step"] == 0 and not event["sections"]
 
 
@@ -139,8 +140,8 @@ def test_an_event_between_two_steps_says_only_how_many_are_counted() -> None:
     assert changed == {"version", "counted", "about_count"}
     assert event["counted"] == 199 and publisher.view().n == 100
     assert event["about_count"] == (
-        "Counted so far: 199 reports. The next result comes after 100 more reports, from groups that "
-        "each have at least 10 new reports."
+        "Counted so far: 199 reports, of which 100 are in this result. The next result adds at "
+        "least 100, from groups that each have at least 10 new reports."
     )
     # Nothing was estimated for it.
     assert publisher.view().sections is shown.sections

@@ -192,7 +192,8 @@ def test_an_issuer_that_is_asked_for_counts_sends_to_the_survey_page(issuer: Iss
 def test_an_issuer_that_devices_do_not_reach_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rejects: phones that send their codes to themselves, and an issuer at another port."""
+    """Rejects: phones that send their codes to themselves, and an issuer at another port,
+    and a refusal that names an option nobody gave."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(server, "run", lambda application, place, ready, stop: ready(8001))
     study, here = Path("study.toml"), "http://127.0.0.1:8001"
@@ -201,11 +202,12 @@ def test_an_issuer_that_devices_do_not_reach_is_refused(
     study.write_text(study.read_text() + table)
     issue = ("collect", "issue", "study.toml", "--keys", "issuer.pem")
     for options, said in [
-        (("--port", "8002"), "--port: must be the address to which study.toml sends devices"),
+        ((), f"sends devices to {here}, but the issuer would answer at http://127.0.0.1:8000."),
         (
             ("--host", "0.0.0.0", "--port", "8002"),
-            f"If a proxy is at that address, add --url {here}",
+            f"Give --port 8001. If a proxy is at that address, add --url {here} instead",
         ),
+        (("--host", "10.0.0.1"), f"10.0.0.1:8000. If a proxy is at that address, add --url {here}"),
         (("--url", "https://codes.example.org"), "--url: must be the address"),
     ]:
         assert said in run(*issue, *options, ok=False).stderr
