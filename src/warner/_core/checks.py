@@ -120,7 +120,7 @@ def budget(value: Any, name: str = "epsilon", infinite: bool = False) -> float:
     # An integer beyond the range of floats does not mean infinity.
     if math.isinf(number) and value != number:
         raise BudgetError(
-            name, "is too large to compute with", show(value), "Pass a positive number such as 1.0"
+            name, "is too large to compute with", show(value), "Pass a smaller number, such as 1.0"
         )
     if math.isinf(number) and not infinite:
         rule = "must be a finite number for this mechanism"

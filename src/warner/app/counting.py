@@ -529,10 +529,10 @@ def _warn_of_rounds(sums: Sequence[GroupTotals], plan: Study | None) -> None:
         return
     number = None if plan is None else plan.round
     counted_as = f" They are counted as round {number}, which the study says." if number else ""
+    how = "with the study file of that round" if number else "with --round N"
     text = (
         f"{_few(silent)}: no file says from which round its permanent reports are.{counted_as} "
-        f"{OF_TWO_ROUNDS} Then count each round by itself, with --round or with the study file of "
-        "that round. A table can say its round in a column named round."
+        f"{OF_TWO_ROUNDS} Then count each round by itself, {how}."
     )
     warning(text)
 

@@ -660,10 +660,8 @@ def _rows_of_blocks(
 
 _COMMENT = 96  # characters of a line
 _ABOUT_WIDTHS = (
-    "All intervals are 95 % intervals. If a question has many answers that are not numbers, 95 % "
-    "is an average: the intervals of some answers are right more often, and of other answers less "
-    "often. The widths were computed from invented answers. Your widths will differ, mostly by "
-    "less than a fifth."
+    "All intervals are 95 % intervals. The widths were computed from invented answers. Your widths "
+    "will differ, mostly by less than a fifth."
 )
 NEAR_HALF = "The interval of a share near 50 % is wider. To plan for that, add --share 0.5."
 _EXPLAINED = (0.5, 1.0, 2.0)

@@ -250,8 +250,8 @@ def apart(
             rule = "must all be tallies of groups of people, or all tallies without groups"
             names_by = shlex.quote(",".join(grouped[name][0].names))
             remedy = (
-                f"Make all of them with --by {names_by}: run warner tally, or warner collect pull. "
-                "For all people together, run: warner estimate --total"
+                f"Make all of them with warner tally --by {names_by}, or warner collect pull --by "
+                f"{names_by}. For all people together, run: warner estimate --total"
             )
             raise MismatchError("files", rule, None, remedy)
         for later in grouped[name][1:]:  # refused if their columns do not belong together
@@ -267,6 +267,14 @@ def refuse_questions(by: Sequence[str], tallies: Mapping[str, Sequence[Tally]]) 
             attributes = from_header(tally.header).domain.attributes
             if name not in tally.names and name in (question, *attributes):
                 raise secret_column("--by", name, tally.names)
+
+
+def to_have_groups(paths: Sequence[str], by: str | None) -> str:
+    """What to do where files have no groups, by the columns of --by or by any."""
+    if paths and all(path == "-" or is_tally_file(path) for path in paths):
+        option = f"--by {by or 'COLUMN'}"
+        return f"Make the tally with warner tally {option}, or warner collect pull {option}"
+    return f"The table needs the column {by}" if by else "Add --by COLUMN"
 
 
 def one_or_all(parts: Sequence[Tally]) -> Tally | Sequence[Tally]:

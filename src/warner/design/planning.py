@@ -838,7 +838,9 @@ def _check_guarantee(
     if not measured(domain).dimension:
         rule, remedy = "'w1' needs values that are numbers or places", "Use 'l1' or 'l2'"
         raise ArgumentError("loss", rule, type(domain).__name__, remedy)
-    remedy = "Use larger bins or cells, or the loss 'l2'"
+    larger = {"Interval": "fewer bins", "Grid": "larger cells"}
+    coarser = larger.get(type(domain).__name__, "fewer values")
+    remedy = f"Use {coarser}, or the loss 'l2' (--loss l2)"
     integer("number of values", domain.size, 2, MOST_SIMULATED, remedy)
     if delta is not None:
         probability("delta", delta)
@@ -851,6 +853,6 @@ def _people(name: str, expected: float, n: int, error: float, loss: str) -> int:
     power = 1 if loss == "l2" else 2  # l1 and w1 fall with the root of n, l2 with n
     if math.log(n) + power * math.log(expected / error) > math.log(MAX_PEOPLE):
         rule = f"needs more than {MAX_PEOPLE:.0e} people with {name}"
-        remedy = "Ask for a larger error"
+        remedy = "Accept a larger error (--error)"
         raise ArgumentError("error", rule, repr(error), remedy)
     return math.ceil(n * (expected / error) ** power * (1 - 1e-12))

@@ -621,10 +621,10 @@ def around(
 ) -> Proposal:
     """What is proposed at half, once and twice the epsilon of a mechanism, for its values."""
     if mechanism.distance_unit is not None or mechanism.guarantee.delta is not None:
-        rule = (
-            "cannot show this mechanism, because its epsilon depends on the distance of two "
-            "answers, or it has a delta"
-        )
+        why = "its epsilon depends on the distance of two answers"
+        if mechanism.distance_unit is None:
+            why = "it has a delta"
+        rule = f"cannot show this mechanism, because {why}"
         raise ArgumentError("plot", rule, type(mechanism).__name__, _NO_PICTURE)
     mask, epsilon = mechanism.sensitive_mask, mechanism.requested
     labels = mechanism.domain.labels

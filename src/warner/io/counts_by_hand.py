@@ -357,14 +357,11 @@ def read_said(
     """The tally of a table of what people said on paper, without a study."""
     is_grouped, by = by is not None, list(by or ())
     names, lines = _filled_lines(path, by if name is None else [*by, name])
-    words = [*mechanism.report_words, *mechanism.reads_as]
     counted = as_long(path, names, lines, words_of([mechanism]))
     question: str | None
     left_out: Counter[tuple[str, ...]] = Counter()
     if counted is None:
-        question, rows, left_out = _of_people(
-            path, names, lines, mechanism, words, name, by, drop_missing
-        )
+        question, rows, left_out = _of_people(path, names, lines, mechanism, name, by, drop_missing)
         public, column_of = by, names.index(question)
         said = [cells[column_of] for _, cells in lines]
     else:
@@ -465,7 +462,6 @@ def _of_people(
     names: Sequence[str],
     lines: Lines,
     mechanism: Mechanism,
-    words: Sequence[str],
     name: str | None,
     by: Sequence[str],
     drop_missing: bool,
@@ -495,7 +491,7 @@ def _of_people(
         if column not in by and name in (None, column)
     }
     likely = [c for c, of in codes.items() if len(of) - of.count(None) >= _LEAST * len(of)]
-    listed = " or ".join(words)
+    listed = " or ".join(mechanism.report_words)
     if name is None and len(likely) != 1:
         rule = f"must have one column with what people said, {listed}"
         remedy = (
@@ -521,15 +517,15 @@ def _of_people(
         else:
             unread.append((number, text))
     if unread:
-        # A card has more spellings of its words than one table uses.
-        if len(written) == len(mechanism.report_words):
-            listed = " or ".join(written[code] for code in sorted(written))
-        rule = f"must have what people said, {listed}, in every row"
-        what = "something else" if any(text for _, text in unread) else "an empty cell"
-        got = f"{what} in {len(unread):,} of {len(lines):,} rows, first in line {unread[0][0]:,}"
+        rule, what = "must have what people said in every row", "an empty cell"
         remedy = "To leave out the people without an answer, add --drop-missing"
         if any(text not in MISSING for _, text in unread):
+            # A card has more spellings of its words than one table uses.
+            if len(written) == len(mechanism.report_words):
+                listed = " or ".join(written[code] for code in sorted(written))
+            rule, what = f"must have what people said, {listed}, in every row", "something else"
             remedy = remedy_of_words([look(text) for _, text in unread], len(lines), mechanism)
+        got = f"{what} in {len(unread):,} of {len(lines):,} rows, first in line {unread[0][0]:,}"
         raise FileError(f"{path}: column {question!r}", rule, got, remedy)
     return question, rows, left_out
 

@@ -154,7 +154,7 @@ def test_a_table_without_the_column_of_groups_says_the_way() -> None:
     Path("one.toml").write_text(f'{WARDS}{DRUGS}design = "forced:1/6,1/6"\n')
     by_ward = ("--study", "one.toml", "--by", "ward")
     said = run("estimate", "bare.csv", *by_ward, ok=False).stderr
-    assert "A table needs the column ward. For all people together, leave out --by." in said
+    assert "The table needs the column ward. For all people together, leave out --by." in said
     said = run("report", "bare.csv", *by_ward, "-o", "r.html", ok=False).stderr
     assert "For all people together, leave out --by." in said
     Path("sums.csv").write_text("ward,no,yes\nNorth,120,80\nSouth,84,116\nTotal,204,196\n")

@@ -464,9 +464,9 @@ def test_a_paper_has_the_columns_of_an_article_and_the_others_on_demand(
 MISTAKES = [
     (
         ("r.parquet", "income ~ age"),
-        "must begin with one of smokes, drinks, or have one on the right",
+        "must name one of the questions smokes, drinks",
     ),
-    (("r.parquet", "income ~ smoks"), "must begin with one of smokes, drinks"),
+    (("r.parquet", "income ~ smoks"), "must name one of the questions smokes, drinks"),
     (
         ("r.parquet", "income ~ smokes", "--mean"),
         "--mean: cannot be used with a hidden answer as pr",

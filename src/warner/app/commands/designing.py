@@ -266,13 +266,15 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
         warner plan --design crosswise:1/4 --design warner:2/3 --share 0.1
         warner plan --design crosswise:1/4 --people 300 --difference 0.1
     """
-    if (study is None) == (not designs):
-        rule = "must be a study file, such as study.toml, or be left out if --design is given"
+    if study is None and not designs:
         remedy = (
-            "For example, run: warner plan study.toml. For a question on paper, run: "
-            "warner plan --design crosswise:1/4"
+            "Name a study file: warner plan study.toml. For a question on paper, before there is a "
+            "study, run: warner plan --design crosswise:1/4"
         )
-        raise ArgumentError("STUDY", rule, None, remedy)
+        raise ArgumentError("STUDY", "is missing", None, remedy)
+    if study is not None and designs:
+        rule, remedy = "cannot be used with a file", f"Leave out --design, or {study}"
+        raise ArgumentError("--design", rule, " ".join(designs), remedy)
     plot_path = choices["plot_path"]
     if study is None or is_tally_file(study):
         refuse_given(["by"], "can be used only with a study file or a draft")
@@ -460,7 +462,10 @@ def _plan_on_paper(texts: tuple[str, ...], output: Output, choices: Mapping[str,
             searched = designs_of_width(one_card, choices["width"], people / effect, share)
             stated += [(prefix + design.text, by, design) for by, design in searched]
         elif name_of(one_card) in NAMES_OF_GROUPS:
-            rule = "must be a design with one card for everybody"
+            rule = (
+                "must be a design with one card for everybody, because others cannot be planned "
+                "with this command"
+            )
             raise ArgumentError("--design", rule, text, "For example --design warner:2/3")
         else:
             design = from_text(one_card)

@@ -73,6 +73,7 @@ from warner.app.what_files_hold import (
     require_study_of_tallies,
     say_written,
     tallies_together,
+    to_have_groups,
     warn_of_design,
     warn_of_simulation,
 )
@@ -427,15 +428,14 @@ class EstimateRequest:
             return {name: one_or_all(by_mechanism(parts, by)) for name, parts in grouped.items()}
         if by:
             columns = ",".join(by)
-            remedy = (
-                f"Make it with --by {columns}: run warner tally, or warner collect pull. A table "
-                f"needs the column {columns}. For all people together, leave out --by"
-            )
+            remedy = f"{to_have_groups(files, columns)}. For all people together, leave out --by"
             raise ArgumentError("--by", "needs a tally of groups of people", None, remedy)
         if len(files) < 2:
-            rule = "must be a tally of groups of people, or at least 2 files, one for each group"
-            remedy = "To count groups, run: warner tally --by COLUMN"
-            raise ArgumentError("tallies", rule, None, remedy)
+            option, rule = "--compare-groups", f"needs groups, and {files[0]} has none"
+            remedy = f"{to_have_groups(files, None)}. Or name a file for each group"
+            if self.by:
+                option, rule, remedy = "--by file", "needs at least 2 files", "Name the others too"
+            raise ArgumentError(option, rule, None, remedy)
         return {
             attribute: {(name,): tally for name, tally in zip(names, parts, strict=True)}
             for attribute, parts in flat.items()

@@ -331,7 +331,7 @@ class _People:
         """The reports about a hidden answer."""
         if name not in self.questions:
             listed = list(self.questions)
-            rule = f"must begin with one of {', '.join(listed)}, or have one on the right of ~"
+            rule = f"must name one of the questions {', '.join(listed)}"
             example = f"{in_formula(listed[0])} ~ {in_formula(next(iter(self.public), 'ward'))}"
             remedy = meant(name, listed) or f"For example {example}"
             raise ArgumentError("FORMULA", rule, repr(name), remedy)
@@ -524,10 +524,10 @@ def _designs(
         stated_name, design = with_name(text)
         name, left = stated_name or _sides(formula)[0], formula.partition("~")[0]
         if stated_name is None and (len(stated) > 1 or len(names_of_sum(left) or ()) != 1):
-            rule = (
-                "must say which question it is for, unless there is only one design and FORMULA "
-                "begins with its question"
-            )
+            why = "there are several designs"
+            if len(stated) == 1:
+                why = "FORMULA does not begin with one question"
+            rule = f"must say which question it is for, because {why}"
             raise ArgumentError("--design", rule, repr(text), f"Write NAME={text}")
         short_name = design.partition(":")[0].strip().lower()
         names = [*BY_NAME, *NAMES_OF_GROUPS]

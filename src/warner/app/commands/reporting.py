@@ -48,6 +48,7 @@ from warner.app.what_files_hold import (
     refuse_questions,
     require_study_of_tallies,
     say_written,
+    to_have_groups,
     warn_of_design,
     warn_of_simulation,
     write_text,
@@ -210,9 +211,9 @@ def report(
         warn_of_design(tally for parts in together.values() for tally in parts)
     for option, given in (("--by", by), ("--reference", reference)):
         if given is not None and not grouped:
-            rule = "needs a tally of groups, made by warner tally --by, or a table with this column"
-            remedy = f"For all people together, leave out {option}"
-            raise ArgumentError(option, rule, given, remedy)
+            way = to_have_groups(tallies, by)
+            remedy = f"{way}. For all people together, leave out {option}"
+            raise ArgumentError(option, "needs a tally of groups of people", given, remedy)
     chosen = None if method_name is None else method(method_name)
     used, groups = _without_groups(grouped, columns, design) if grouped else (flat, {})
     if by is None:

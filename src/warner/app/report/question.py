@@ -209,7 +209,7 @@ class Question:
 
     def _groups_in_short(self) -> list[str]:
         """The shares of groups, and their differences: of many, the largest and the clearest."""
-        if not self._has_groups:
+        if not self.has_groups:
             return []
         compared = self._compared
         clear = [] if isinstance(compared, str) else self.clear_of(compared)[:_MOST_IN_SHORT]
@@ -247,7 +247,7 @@ class Question:
         blocks: list[Block] = [self._people() + self._of_two_ways()]
         if self.settings.design is not None:
             blocks.append(self._drawn(self.settings.design))
-        compared = self._compared if self._has_groups else ""
+        compared = self._compared if self.has_groups else ""
         of_groups = "" if isinstance(compared, str) else compared.doubt
         if doubt := of_groups or self.estimate.doubt:
             blocks.append(f"WARNING: {doubt}")
@@ -265,7 +265,7 @@ class Question:
 
     def _on_one_page(self) -> list[Block]:
         """One table with a column for each of few groups, and the clear differences."""
-        by_answer = self._rows_by_group if self._has_groups else {}
+        by_answer = self._rows_by_group if self.has_groups else {}
         names = [name for name, _, _ in next(iter(by_answer.values()), [])]
         is_wide = len(names) > _MOST_COLUMNS
         headings = ["all people"] if is_wide else ["all people", *map(visible, names)]
@@ -282,7 +282,7 @@ class Question:
         blocks: list[Block] = [Table(columns, rows), *(self._by_group() if is_wide else [])]
         if not self.is_bounded:
             blocks.append(NO_INTERVALS)
-        if self._has_groups:
+        if self.has_groups:
             compared = self._compared
             if isinstance(compared, str):
                 return [*blocks, compared]
@@ -452,7 +452,7 @@ class Question:
 
     def _parts(self) -> list[Section]:
         """The sections on groups and on their differences, where there are groups."""
-        if not self._has_groups:
+        if not self.has_groups:
             return []
         compared = self._compared
         differences = [compared] if isinstance(compared, str) else _differences(compared, self)
@@ -462,7 +462,8 @@ class Question:
         ]
 
     @property
-    def _has_groups(self) -> bool:
+    def has_groups(self) -> bool:
+        """Whether groups of people are shown."""
         return len(self._each_group) > 1
 
     @cached_property
@@ -488,13 +489,13 @@ class Question:
     @property
     def group_sizes(self) -> np.ndarray:
         """The reports of each group with reports; none where there are no groups."""
-        groups = self._asked_groups.values() if self._has_groups else ()
+        groups = self._asked_groups.values() if self.has_groups else ()
         return np.array([sum(tally.n for tally in tallies) for tallies in groups])
 
     @property
     def has_single_people(self) -> bool:
         """Whether a number may be about one person: all of them, or a group."""
-        groups = self._asked_groups.values() if self._has_groups else ()
+        groups = self._asked_groups.values() if self.has_groups else ()
         of_one = [max(tally.reports_per_person for tally in tallies) for tallies in groups]
         return self.estimate.n <= 1 or bool((self.group_sizes <= of_one).any())
 
@@ -695,8 +696,8 @@ def _differences(result: Differences, question: Question) -> list[Block]:
     )
     if result.of == "mean" and has_bands(domain):
         notes.append(
-            f"If there are more than {_MOST_GROUPS} groups, a report compares only the means. To "
-            "compare medians and ranges too, run warner estimate with --compare-groups."
+            f"Of more than {_MOST_GROUPS} groups, as here, a report compares only the means. To "
+            "compare medians and ranges too, run: warner estimate TALLY --compare-groups."
         )
     if result.left_out:
         count = plural(len(result.left_out), "group", "groups")
@@ -722,7 +723,10 @@ _NOT_OF_KEYS = (
 _NOT_OF_ANSWERED = (
     "These numbers are not compared between groups, because some people may have given no answer."
 )
-_OF_ALL_PEOPLE = "These differences count all people, including those who gave no answer."
+_OF_ALL_PEOPLE = (
+    "The shares above are of those who answered. The differences are between shares of all people, "
+    "with those who gave no answer, so they are not the differences of the shares above."
+)
 _STEADIED = (
     "The differences were computed from estimates that are right on average. The shares of the "
     "groups above have smaller errors, but are not right on average. So the differences need not "

@@ -48,6 +48,10 @@ _IN_SEVERAL_WAYS = (
     "same shares, in each group that is shown and among all people together."
 )
 _LEFT_OUT = "People who did not answer one of these questions were left out with all their answers"
+_OVERLAP = (
+    "Two intervals that overlap do not show that two groups are alike. Differences have intervals "
+    "of their own."
+)
 # Intervals of a posterior hold under a prior, unlike the others.
 _OF_POSTERIOR = (
     "The intervals of shares assume that neighbouring numbers are about equally frequent. Only "
@@ -407,6 +411,9 @@ def _meaning(source: Source, settings: Settings) -> Section:
     )
     is_population = settings.target == "population"
     drawn = " and for the chance by which people were drawn" * is_population
+    kinds = {question.interval_kind for question in source.questions}
+    unless = ", unless a table says that they are for all intervals at once"
+    unless = unless if "simultaneous" in kinds else ""
     says = [
         f"The {level} % intervals are for {whom}. If the survey were made 100 times in this way, "
         f"the interval of a number would contain the true number in about {level} of them or more.",
@@ -418,8 +425,8 @@ def _meaning(source: Source, settings: Settings) -> Section:
         f"The intervals allow for the chance by which answers were changed{drawn}.",
         "The ends of an interval are rounded outwards, so that the interval does not become "
         "shorter.",
-        f"The {level} % are for each interval by itself, unless a table says that they are for all "
-        "intervals at once. Among many intervals, some miss the true number.",
+        f"The {level} % are for each interval by itself{unless}. Among many intervals, some miss "
+        "the true number.",
     ]
     dropped = [visible(settings.labels.get(name, name)) for name in settings.dropped]
     headers = [{canonical(tally.header) for tally in parts} for parts in source.tallies.values()]
@@ -431,8 +438,7 @@ def _meaning(source: Source, settings: Settings) -> Section:
         *[f"{_LEFT_OUT}: {'; '.join(dropped)}"] * bool(dropped),
         *[_IN_SEVERAL_WAYS] * is_in_several_ways,
         "An interval that begins at 0 does not show that nobody gives this answer.",
-        "Two intervals that overlap do not show that two groups are alike. Differences have "
-        "intervals of their own.",
+        *[_OVERLAP] * any(question.has_groups for question in source.questions),
         *["No number in this report is about a single person."] * is_of_several,
     ]
     return Section(
