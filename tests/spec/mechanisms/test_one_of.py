@@ -94,7 +94,7 @@ def test_an_audit_enumerates_small_designs(name: str) -> None:
 @pytest.mark.parametrize("name", DESIGNS)
 def test_the_shares_of_single_questions_come_out(name: str) -> None:
     survey = DESIGNS[name](4.0)
-    answers = _answers(survey.domain, 60_000)
+    answers = _answers(survey.domain, 20_000)
     tally = survey.tally(survey.randomize(answers, np.random.default_rng(3)))
     for question, domain in survey.domain.attributes.items():
         truth = np.bincount(domain.encode([a[question] for a in answers]), minlength=domain.size)
