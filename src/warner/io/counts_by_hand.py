@@ -384,14 +384,16 @@ def read_said(
                 raise FileError(path, f"has no column {show(column)}", None, remedy)
     has_comma = has_decimal_comma(path, names)
     of_groups = by or (public if is_grouped else [])
-    gaps = {
-        name: have_no_entry([row[3][public.index(name)] for row in rows])
+    entries = {
+        name: [row[3][public.index(name)] for row in rows]
         for name in of_groups
         if drop_missing or name != weights  # a weight is refused below, with what it must be
     }
+    gaps = {name: have_no_entry(cells) for name, cells in entries.items()}
     if not drop_missing:
         for column, without in gaps.items():
-            require_entries(f"{path}: column {column!r}", without, [row[0] for row in rows])
+            where, numbers = f"{path}: column {column!r}", [row[0] for row in rows]
+            require_entries(where, without, entries[column], numbers)
     dropped, without_entry = rows_left_out(gaps, np.array([row[2] for row in rows], dtype=np.int64))
     without_entry = without_entry._replace(among=without_entry.among + left_out.total())
     rows = [row for row, is_dropped in zip(rows, dropped, strict=True) if not is_dropped]
@@ -654,8 +656,8 @@ def remedy_of_words(others: Sequence[str], people: int, mechanism: Mechanism) ->
         # NA is no misspelt A.
         near = {nearest(text, card) for text in written if text not in MISSING}
         if len(near) == 1 and None not in near and len(written) == len(others):
-            return f"Is {near.pop()!r} meant? Correct the words, or leave these people out"
-        return "Leave these people out"
+            return f"Is {near.pop()!r} meant? Correct the words, or delete these rows"
+        return "To leave these people out, delete these rows"
     different, words = len(set(written)), mechanism.report_words
     what, codes_instead = "one other value", "it is a code, write a word instead"
     if different > 1:

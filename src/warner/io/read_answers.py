@@ -552,7 +552,7 @@ def read_columns(
     lacking = {name: have_no_entry(parts[name]) & ~blank for name in columns}
     if not drop_missing:
         for name, without in lacking.items():
-            require_entries(f"column {name!r}", without)
+            require_entries(f"column {name!r}", without, parts[name])
     dropped, left_out = rows_left_out(lacking, ~blank)
     people = ~blank & ~dropped
     if not people.any():
@@ -590,13 +590,16 @@ def rows_left_out(gaps: Mapping[str, np.ndarray], people: np.ndarray) -> tuple[n
     return dropped, LeftOut(int(people[dropped].sum()), int(people.sum()), counts)
 
 
-def require_entries(where: str, without: np.ndarray, lines: Sequence[int] = ()) -> None:
-    """Refuse a column in which some rows (n,) have no entry; ``lines`` are theirs in the file."""
+def require_entries(
+    where: str, without: np.ndarray, cells: Sequence[str], lines: Sequence[int] = ()
+) -> None:
+    """Refuse a column in which some cells (n,) are no entry; ``lines`` are theirs in the file."""
     if without.any():
-        remedy = (
-            "To leave out the people without one, add --drop-missing. If an entry such as NA is "
-            "the name of a group, write the name in full"
-        )
+        remedy = "To leave out the people without one, add --drop-missing"
+        # Each is one of a few fixed words, such as NA.
+        words = [cell for cell, is_gap in zip(cells, without, strict=True) if is_gap and cell]
+        if words:
+            remedy += f". If {words[0]} is the name of a group, write the name in full"
         got = _rows_of("no entry", without, lines)
         raise ArgumentError(where, "must have an entry in every row", got, remedy)
 

@@ -901,7 +901,10 @@ def _check_repeat(data: Mapping[str, Any]) -> None:
     ask = data.get("ask", {"each": "all"})
     if is_drawn(ask) and (ask.get("each") != "one" or ask.get("hide")):
         rule = "can be used with [repeat] only if each device draws one question for all rounds"
-        raise broken(("ask",), rule, None, 'In [ask], write each = "one", and leave out hide')
+        remedy = 'In [ask], write each = "one"'
+        if ask.get("each") == "one":
+            remedy = 'In [ask], leave out the key "hide"'
+        raise broken(("ask",), rule, None, remedy)
     if data.get("rows_per_person", 1) > 1:
         rule = "cannot be used with [repeat], which already covers several rows of a person"
         remedy = "Leave rows_per_person or [repeat] out"

@@ -522,7 +522,10 @@ def test_serving_needs_its_extra_and_a_place_for_the_store(
     Path("public_html").mkdir()
     for more, words in {
         ("--store", "public_html/a.sqlite"): "web servers publish",
-        ("--certificate", "a.pem"): "must be given together",
+        (
+            "--certificate",
+            "a.pem",
+        ): "--certificate: can be used only together with --key. Add --key FILE",
         ("--url", "survey.example.org"): "https://",
         ("--store", "nowhere/a.sqlite"): "cannot be opened",
         ("--host", "no such host"): "cannot use this address",
@@ -818,7 +821,7 @@ def test_what_goes_wrong_is_said_and_no_codes_are_written(
     for words, more in {
         "Send the codes to the running server, with --server": (),
         "--server: needs the owner's token": ("--server", url),
-        "can be used only with a running collector": token,
+        "--token-file: can be used only with a running collector": token,
         "401, no_owner": ("--server", url, "--token-file", "wrong"),
         "--store: was chosen when the collector was started": (
             "--server",

@@ -788,7 +788,11 @@ def test_a_report_page_is_written_from_counts_and_from_a_table(tmp_path: Path) -
             [],
             "what people said in every row; got an empty cell in 1 of 1,501 rows, first in line 1,502",
         ),
-        ([*_PEOPLE, [9, "old", "?"]], [], "first in line 1,502. Leave these people out"),
+        (
+            [*_PEOPLE, [9, "old", "?"]],
+            [],
+            "first in line 1,502. To leave these people out, delete these rows",
+        ),
         (
             [*_PEOPLE, [9, "old", "smae"]],
             [],
@@ -853,7 +857,10 @@ def test_a_note_on_the_first_sheet_is_no_table(
 
 
 def test_people_without_an_entry_are_no_group(tmp_path: Path) -> None:
-    """Rejects a missing age that is a group of its own, and so changes the test of all groups."""
+    """Rejects a missing age that is a group of its own, and so changes the test of all groups,
+
+    and advice on NA to somebody whose cells are empty.
+    """
     design = ("--design", "said=crosswise:1/4", "--by", "age")
     whole = _table(tmp_path / "whole.csv", _PEOPLE)
     for command in ("--compare-groups", "--csv"):
@@ -863,6 +870,8 @@ def test_people_without_an_entry_are_no_group(tmp_path: Path) -> None:
             refused = run("estimate", table, *design, command, ok=False).stderr
             assert "'age': must have an entry in every row; got no entry in 27 of 1,527" in refused
             assert "first in line 1,502. To leave out" in refused and "--drop-missing" in refused
+            named = f". If {entry} is the name of a group, write the name in full"
+            assert (named in refused) == (entry != "")
             left = run("estimate", table, *design, command, "--drop-missing")
             assert left.stdout == shown
             about = " ".join(left.stderr.split())

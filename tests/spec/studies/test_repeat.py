@@ -118,6 +118,8 @@ def test_what_does_not_go_with_it() -> None:
         drawn = several.replace("epsilon = 3.0", "epsilon = 0.5") + f"[ask]\nepsilon = 0.5\n{ask}\n"
         said = refused(StudyError, "ask: can be used with", Study.parse, drawn)
         assert "only if each device draws one question for all rounds" in said
+        remedy = 'leave out the key "hide".' if "hide" in ask else 'write each = "one".'
+        assert f"In [ask], {remedy}" in said
     subsets = _study(mechanism="SubsetSelection").mechanisms["setting"]
     refused(ArgumentError, "share one permanent report", audit, subsets, shuffled=1000, rounds=2)
     refused(StudyError, "repeat.round: must say which round is served", survey_document, _study())

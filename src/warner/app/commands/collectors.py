@@ -196,7 +196,7 @@ class Access:
         if url is None:
             rule = "can be used only with a running collector"
             remedy = "Give the collector's address with --server"
-            raise ArgumentError("the token", rule, None, remedy)
+            raise ArgumentError(self.given[0], rule, None, remedy)
         if store is not None or ways is not None:
             option = "--ways" if store is None else "--store"
             rule = "was chosen when the collector was started"
@@ -298,9 +298,11 @@ def listening(choices: Mapping[str, Any], url: str | None) -> ListenAddress:
     from warner.collector.web.server import ListenAddress
 
     if (choices["certificate"] is None) != (choices["key"] is None):
-        missing = "--key" if choices["key"] is None else "--certificate"
-        rule, remedy = "must be given together", f"Add {missing} FILE"
-        raise ArgumentError("--certificate and --key", rule, None, remedy)
+        given, missing = "--certificate", "--key"
+        if choices["certificate"] is None:
+            given, missing = missing, given
+        rule, remedy = f"can be used only together with {missing}", f"Add {missing} FILE"
+        raise ArgumentError(given, rule, None, remedy)
     return ListenAddress(
         choices["host"],
         choices["port"],

@@ -197,10 +197,15 @@ def new(
         warner new -o paper.toml --secret smokes --design smokes=crosswise:1/4
     """
     refuse_existing(output, answers, force)
-    if answers is None and (values_from_data or copy is not None or rounded):
+    of_answers = {
+        "values-from-data": values_from_data,
+        "copy": copy is not None,
+        "rounded": rounded,
+    }
+    if answers is None and any(of_answers.values()):
+        option = next(name for name, is_given in of_answers.items() if is_given)
         rule = "can be used only with a file of answers"
-        remedy = "Name the file: warner new ANSWERS"
-        raise ArgumentError("--values-from-data, --copy and --rounded", rule, None, remedy)
+        raise ArgumentError(f"--{option}", rule, None, "Name the file: warner new ANSWERS")
     asks = sys.stdin.isatty() if ask is None else ask
     questions: tuple[list[Question], list[Question]]
     left: list[str] = []

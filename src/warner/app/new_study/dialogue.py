@@ -199,9 +199,9 @@ def stated(
             whole = all(re.fullmatch(" *-?[0-9]+ *", limit) for limit in parts) and len(parts) == 2
             kind = "integers" if whole else "numbers"
         question = Question(name, kinds.get(name, kind))
-        if sum(name in options[key] for key in ("values", "range", "grid")) > 1:
-            rule = "has more than one of --values, --range and --grid. Give only one of them"
-            raise ArgumentError(name, rule)
+        given = [f"--{key}" for key in ("values", "range", "grid") if name in options[key]]
+        if len(given) > 1:
+            raise ArgumentError(name, f"can have only one of {', '.join(given)}")
         for option, read in readers.items():
             if name in options[option]:
                 question = read(question, options[option][name])

@@ -36,6 +36,7 @@ from warner.collector.live.tables import (
     planned_of,
     sections_of,
     tallies_by,
+    time_of_first,
 )
 from warner.collector.survey_document import draw_of
 from warner.reports.tally import Tally, dump_tallies
@@ -63,7 +64,7 @@ class NotPublished(WarnerError):
 def last_step(view: LiveView) -> Step:
     """The last published step."""
     if view.step is None:
-        rule = f"is first published after {view.size:,} reports"
+        rule = f"is first published {time_of_first(view)}"
         raise NotPublished("no_estimate_yet", "result", rule, "Try again later")
     return view.step
 

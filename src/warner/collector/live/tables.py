@@ -237,13 +237,7 @@ def progress(view: LiveView) -> str:
     if view.step is None:
         if view.status == "closed":
             return "No result: no report was counted."
-        first = f"after {_reports(view.size)}"
-        if view.fewest > 1:
-            first = (
-                f"when groups of at least {view.fewest} people (by {' and '.join(view.by)}) have "
-                f"{_reports(view.size)} together"
-            )
-        return f"No result yet: the first result is published {first}."
+        return f"No result yet: the first result is published {time_of_first(view)}."
     people = f"{view.n:,} of {view.planned:,}"
     widths = [100 * width for width in half_widths(view)]
     if not widths:
@@ -253,6 +247,20 @@ def progress(view: LiveView) -> str:
     return (
         f"{people} reports; shares are now uncertain by about \N{PLUS-MINUS SIGN}{about} "
         "percentage points."
+    )
+
+
+def time_of_first(view: LiveView) -> str:
+    """When the first result is published.
+
+    >>> time_of_first(LiveView(1, 1000, 50, "open", fewest=10, by=("ward",)))
+    'when groups of at least 10 people (by ward) have 50 reports together'
+    """
+    if view.fewest <= 1:
+        return f"after {_reports(view.size)}"
+    return (
+        f"when groups of at least {view.fewest} people (by {' and '.join(view.by)}) have "
+        f"{_reports(view.size)} together"
     )
 
 

@@ -176,7 +176,10 @@ def test_a_file_is_replaced_only_if_told_and_never_the_answers(here: Path) -> No
         ((*ASKED, "--values", "smoke=a,b"), "must be one of smokes, units, condition, hospital"),
         ((*ASKED, "--values", "smokes=a,a"), "smokes: must be two or more different labels"),
         ((*ASKED, "--range", "units=60:0"), "units: must be two limits, the smaller one first"),
-        ((*ASKED, "--range", "units=0:1", "--values", "units=1,2"), "has more than one of --val"),
+        (
+            (*ASKED, "--range", "units=0:1", "--values", "units=1,2"),
+            "units: can have only one of --values, --range",
+        ),
         ((*ASKED, "--kind", "units=whole"), "--kind: must be one of labels, integers"),
         ((*ASKED, "--grid", "units=3"), "units: must be ROWSxCOLUMNS"),
         (("--secret", "a.b", "--values", "a.b=x,y"), "answers.csv: has no column a.b"),
@@ -203,7 +206,10 @@ def test_no_file_and_a_name_that_no_study_can_have() -> None:
     refused = run("new", "--secret", "a.b", "--values", "a.b=x,y", "--no-ask", ok=False).stderr
     assert "attributes.a.b: names must not be empty, and must not contain a point" in refused
     refused = run("new", "--secret", "a", "--values-from-data", ok=False).stderr
-    assert "only with a file of answers. Name the file: warner new ANSWERS" in refused
+    said = (
+        "Error: --values-from-data: can be used only with a file of answers. Name the file: warner"
+    )
+    assert said in refused
 
 
 def test_coordinates_and_dates_have_the_comment_that_helps(here: Path) -> None:

@@ -787,8 +787,9 @@ _FILES: tuple[Callable[[LivePublisher], object], ...] = (
 
 @pytest.mark.parametrize("file", [*_FILES, lambda live: live.file("picture.png")])
 def test_before_the_first_step_there_are_no_files(file: Callable[[LivePublisher], object]) -> None:
+    """Rejects a refusal that says "after 100 reports" where groups have to be large enough too."""
     publisher = published(99)
-    with pytest.raises(NotPublished, match="first published after 100 reports") as caught:
+    with pytest.raises(NotPublished, match="published when groups of at least 10 people") as caught:
         file(publisher)
     assert caught.value.name == "no_estimate_yet"
 
