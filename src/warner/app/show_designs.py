@@ -605,8 +605,8 @@ def about_crowds(crowds: Mapping[str, Shuffled], public: Collection[str]) -> lis
     if crowds and public:
         said.append(
             "Public columns are published with the counts, so people hide only among the people of "
-            "their own group. The sentences above are true only for a group of at least "
-            f"{max(crowd.people for crowd in crowds.values()):,} people."
+            "their own group. An epsilon against somebody who sees only the counts is true for "
+            f"groups of at least {max(crowd.people for crowd in crowds.values()):,} people."
         )
     return said
 

@@ -280,10 +280,10 @@ def shuffled(mechanism: Mechanism, people: int, delta: float = 1e-6, rounds: int
         raise ArgumentError("delta", rule, f"{delta:g}", remedy)
     promised = mechanism.guarantee
     if not protects_all_alike(promised):
-        rule = (
-            "cannot be used with this mechanism, because it does not protect all answers with one "
-            "epsilon and without a delta"
-        )
+        why = "it does not protect all answers with one epsilon"
+        if promised.delta is not None:
+            why = "its guarantee has a delta"
+        rule = f"cannot be used with this mechanism, because {why}"
         raise ArgumentError("shuffled", rule, str(promised), "Leave out shuffled (--shuffled)")
     local = rounds * promised.total
     ratio = math.exp(promised.total) * (1 + _ROUNDED)

@@ -391,8 +391,9 @@ def read_said(
     }
     gaps = {name: have_no_entry(cells) for name, cells in entries.items()}
     if not drop_missing:
+        numbers = [row[0] for row in rows]
         for column, without in gaps.items():
-            where, numbers = f"{path}: column {column!r}", [row[0] for row in rows]
+            where = f"{path}: column {column!r}"
             require_entries(where, without, entries[column], numbers)
     dropped, without_entry = rows_left_out(gaps, np.array([row[2] for row in rows], dtype=np.int64))
     without_entry = without_entry._replace(among=without_entry.among + left_out.total())

@@ -552,7 +552,7 @@ def read_columns(
     lacking = {name: have_no_entry(parts[name]) & ~blank for name in columns}
     if not drop_missing:
         for name, without in lacking.items():
-            require_entries(f"column {name!r}", without, parts[name])
+            require_entries(f"{path}: column {name!r}", without, parts[name])
     dropped, left_out = rows_left_out(lacking, ~blank)
     people = ~blank & ~dropped
     if not people.any():

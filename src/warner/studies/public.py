@@ -114,6 +114,9 @@ def audit_text(
     text = (
         f"Public columns: {listed}. They are NOT protected: they are sent and stored beside each "
         "report as they are.\n"
+        if len(columns) > 1
+        else f"Public column: {listed}. It is NOT protected: it is sent and stored beside each "
+        "report as it is.\n"
     )
     risk = f"In a group of fewer than {smallest:,} people somebody may be recognised."
     if sizes is not None:
@@ -127,11 +130,12 @@ def audit_text(
     dated = any(d is not None and _is_dated(d) for d in columns.values())
     made = f"{many:,} groups" if many > 1 else "a group"
     made += " for each date" if dated else ""
+    makes = "Together they make" if len(columns) > 1 else "It makes"
     fill = "the groups of one date" if dated else "all groups"
     return (
-        f"{text}Together they make {made}. WARNING: {risk[0].lower()}{risk[1:]} At least "
+        f"{text}{makes} {made}. WARNING: {risk[0].lower()}{risk[1:]} At least "
         f"{data['people_to_fill_them']:,} people are needed before {fill} can have {smallest:,} "
-        "people each. To count the small groups, run: warner tally --by."
+        f"people each. To count the small groups, run: warner tally --by {','.join(columns)}."
     )
 
 

@@ -159,7 +159,7 @@ def test_the_audit_says_both_epsilons() -> None:
         (
             warner.mechanisms.Gaussian(warner.Integers(0, 9), 1.0, delta=1e-5),
             DELTA,
-            "without a delta",
+            "because its guarantee has a delta",
         ),
     ],
 )

@@ -299,7 +299,8 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
     if not is_given("groups") and (is_given("by") or len(columns) == 1):
         choices["groups"] = math.prod(columns.values())
     if draft.missing and choices["shuffled"]:
-        rule = "needs a complete study, and this draft lacks mechanisms or epsilons"
+        name, keys = next(iter(draft.missing.items()))
+        rule = f"needs a complete study, and {name} has no {' and no '.join(keys)}"
         remedy = f"To complete it, run: warner plan {study} --write complete.toml"
         raise ArgumentError("--shuffled", rule, None, remedy)
     if draft.missing:

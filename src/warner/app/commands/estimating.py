@@ -356,7 +356,11 @@ class EstimateRequest:
             remedy = "For example --summary mean,median"
             raise ArgumentError("--no-shares", "needs --summary", None, remedy)
         if self.compare_groups and self.summaries:
-            remedy = "Leave out --summary, and say what to compare: --of mean or --of median"
+            summaries = [*self.wanted.common, *chain(*self.wanted.own.values())]
+            codes = [one.code.removeprefix("quantile:") for one in summaries]
+            comparable = [code for code in codes if ":" not in code and code != "variance"]
+            of = [*comparable, "mean"][0]
+            remedy = f"Leave out --summary, and say what to compare: --of {of}"
             raise ArgumentError("--summary", "cannot be used with --compare-groups", None, remedy)
         if self.by is not None and self.summaries:
             rule = "cannot be used with --by and --summary"

@@ -502,8 +502,9 @@ def _codes(name: str, design: PaperDesign, said: list[str]) -> list[int]:
         rule = f"must have what people said, {words}"
         got = f"other entries in {lacking} of {len(made)} rows"
         others = [look(word) for word in said if codes[word] is None]
-        remedy = f"{remedy_of_words(others, len(said), design)}. "
-        remedy += "If their words are in another column, write --design NAME=DESIGN"
+        remedy = remedy_of_words(others, len(said), design)
+        if 2 * lacking > len(made):
+            remedy += ". If the words are in another column, write --design NAME=DESIGN"
         raise ArgumentError(f"column {name!r}", rule, got, remedy)
     return [code for code in made if code is not None]
 
