@@ -164,10 +164,11 @@ class Uniqueness(Enum):
         "not unique: other shares fit the reports just as well, so do not rely on single shares; "
         "use another mechanism or fewer values"
     )
-    NOT_CERTIFIED = (
-        "not certified as unique: with this gap, or for so many values, it cannot be decided "
-        "whether other shares fit the reports equally well; ask for a smaller gap"
+    TOO_LARGE = (
+        "perhaps not the only one: there are too many values and different reports to check this"
     )
+    TOO_FAR = "perhaps not the only one: the gap is too large to tell"
+    TOO_CLOSE = "perhaps not the only one: other shares fit the reports equally well, or nearly so"
 
 
 def uniqueness(
@@ -175,10 +176,12 @@ def uniqueness(
 ) -> Uniqueness:
     """Whether ``theta`` (K,), a maximiser up to rounding errors, is the only one."""
     # First the rank of the observed rows on values that could have score 1, which is sufficient;
-    # then a linear programme on those whose score is 1. NOT_CERTIFIED if the answer may depend on
-    # the difference or on rounding errors.
-    if channel.shape[1] > _LARGEST or score.max() > 1 + _EXACT:
-        return Uniqueness.NOT_CERTIFIED
+    # then a linear programme on those whose score is 1. TOO_CLOSE if the answer may depend on the
+    # difference or on rounding errors.
+    if channel.shape[1] > _LARGEST:
+        return Uniqueness.TOO_LARGE
+    if score.max() > 1 + _EXACT:
+        return Uniqueness.TOO_FAR
     near = np.flatnonzero(score >= 1 - _NEAR)
     seen = np.flatnonzero(w > 0)
     if (
@@ -188,10 +191,10 @@ def uniqueness(
         # Columns that are independent on some of the rows are independent. The reverse need not
         # hold.
         if not channel.has_row_blocks:
-            return Uniqueness.NOT_CERTIFIED
+            return Uniqueness.TOO_LARGE
         rows, block = next(channel.blocks())
         some = block[:, near][w[rows] > 0]
-        return Uniqueness.UNIQUE if _lowest(_scaled(some)[0]) > _CLEAR else Uniqueness.NOT_CERTIFIED
+        return Uniqueness.UNIQUE if _lowest(_scaled(some)[0]) > _CLEAR else Uniqueness.TOO_LARGE
     products, norms = _scaled(channel.columns(near)[seen])
     if _lowest(products) > _CLEAR:
         return Uniqueness.UNIQUE
@@ -199,11 +202,7 @@ def uniqueness(
     moves = _moves(products[np.ix_(among, among)], 1 / norms[among], theta[near[among]] > 0)
     if moves:
         return Uniqueness.NOT_UNIQUE
-    return (
-        Uniqueness.UNIQUE
-        if moves is False and among.size == near.size
-        else Uniqueness.NOT_CERTIFIED
-    )
+    return Uniqueness.UNIQUE if moves is False and among.size == near.size else Uniqueness.TOO_CLOSE
 
 
 def _scaled(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -331,7 +330,7 @@ class MaximumLikelihood(Estimator):
             reached = gap(channel, w, theta) <= max(self.gap, _ROUNDING * channel.rows_per_report)
             # A sum of strictly concave functions of one share each. A share of a value that was
             # not observed only lowers it.
-            only = Uniqueness.UNIQUE if reached else Uniqueness.NOT_CERTIFIED
+            only = Uniqueness.UNIQUE if reached else Uniqueness.TOO_FAR
         else:
             lumped = None
             if isinstance(rows, NearlyConstantRows):
@@ -343,7 +342,7 @@ class MaximumLikelihood(Estimator):
             only = (
                 uniqueness(rows, weights, theta, score(rows, weights, theta))
                 if reached
-                else Uniqueness.NOT_CERTIFIED
+                else Uniqueness.TOO_FAR
             )
             theta = theta if lumped is None else lift(theta)
         fit = certify(data, theta, Status.CONVERGED if reached else Status.STEP_LIMIT, steps)

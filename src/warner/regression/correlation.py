@@ -305,11 +305,9 @@ def _scores(people: People, name: str, trusted: bool) -> _Numbers:
     problems = people.problems(attribute, trusted, named)
     domain = problems[0].domain
     if problems[0].classes.nuisances:
-        if (problems[0].classes.answer < 0).any():
-            rule = "comes from a design that says nothing about the answers of some people"
-            raise ArgumentError(
-                f"answer {name!r}", rule, None, f"Use {name!r} as the outcome of a regression"
-            )
+        if why := problems[0].classes.without_answer:
+            rule, remedy = f"cannot be correlated: {why}", f"Make {name!r} the outcome of regress()"
+            raise ArgumentError(f"answer {name!r}", rule, None, remedy)
         none = np.full(people.total, np.nan)
         return _Numbers(
             name, none, none, None, problems, doubts_of(problems), are_on_paper(problems)

@@ -84,6 +84,15 @@ class Classes(NamedTuple):
             nuisances.append(Nuisance(name, share.meaning, label))
         return cls(labels, answer, tuple(nuisances))
 
+    @property
+    def without_answer(self) -> str:
+        """Whose answers the design says nothing about, as the end of a rule, or ""."""
+        unknown = self.answer < 0
+        who = [n.meaning for n in self.nuisances if (n.label[unknown] == 1).all()]
+        if not unknown.any():
+            return ""
+        return f"some people {' or '.join(who)}, and this design gives no answer for them"
+
     def with_reference(self, reference: Any) -> Classes:
         """The same classes, with the answers in an order in which the reference is the first."""
         if reference is None:

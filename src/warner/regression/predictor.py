@@ -369,10 +369,12 @@ def _question(people: People, name: str, among_several: bool, trusted: bool) -> 
     attribute = name if not people.named and name in attributes else None
     answers = people.of_each(attribute, trusted, name if people.named else None)
     classes = answers.classes
-    if (classes.answer < 0).any():
-        rule = "must be a question whose design gives every person an answer"
-        remedy = f"Make {name!r} the outcome of the regression, or use another design"
-        raise ArgumentError("hidden", rule, f"{name!r}, where some people cheat", remedy)
+    if why := classes.without_answer:
+        other = in_formula(_sides(people.formula)[0])
+        remedy = (
+            f"Make {name!r} the outcome: leave out hidden, and write for example formula={other!r}"
+        )
+        raise ArgumentError("hidden", f"cannot be {name!r}: {why}", None, remedy)
     return _Question(name, answers, classes, _column_of(classes.labels))
 
 

@@ -102,10 +102,10 @@ _TRACE = 1e-9  # of noise, where respondents have none
 _LEAST_NOISE = 1e-6  # of a group, in units of that of all groups
 _SUMMARIES = "mean,median,quantile:0.25,quantile:0.75"  # compared with the bands of numbers
 _ROUNDS = (
-    "The first interval is right if other people answered in the second round, or if answers "
-    'changed at random. The interval "if nobody changed" would be right if everybody had given '
-    "the same answer both times. If many people changed to the opposite answer, both intervals are "
-    "too short."
+    "How many people kept their answer is not known. The first interval is right if a person's "
+    "second answer has nothing to do with the first, and longer than needed if the two are often "
+    'the same. The interval "if nobody changed" is right only if hardly anybody changed. If many '
+    "people changed to the opposite answer, both intervals are too short."
 )
 _APART = (
     "The column p (Holm) is corrected for the number of comparisons. Means, quantiles and bands of "

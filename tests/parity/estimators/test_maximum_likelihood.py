@@ -628,6 +628,22 @@ def test_whether_the_maximum_is_unique_is_said() -> None:
     assert json.loads(json.dumps(many.to_json()))["unique"] == many.unique
 
 
+def test_why_a_maximum_may_not_be_the_only_one_is_said() -> None:
+    """Rejects one text for all reasons, which asks for a smaller gap where values are too many."""
+    shops = warner.HadamardResponse(warner.Integers(1, 2500), 3.0)
+    tally = shops.tally(shops.randomize([1] * 400 + [2] * 100, rng=np.random.default_rng(4)))
+    many = warner.estimate(tally, warner.MaximumLikelihood())
+    assert many.unique == (
+        "perhaps not the only one: there are too many values and different reports to check this"
+    )
+    device = warner.UnaryEncoding(warner.Categorical(list("abcd")), 1.0)
+    made = device.randomize(list("aabbcd") * 100, rng=np.random.default_rng(4))
+    tally = device.tally(made, keep_reports=True)
+    rough = warner.estimate(tally, warner.MaximumLikelihood(gap=0.5))
+    assert rough.unique == "perhaps not the only one: the gap is too large to tell"
+    assert str(warner.estimate(tally, "mle").unique).startswith("unique")
+
+
 @pytest.mark.parametrize("name", SEEING)
 def test_channels_of_full_rank_have_one_maximum(name: str) -> None:
     fit = warner.MaximumLikelihood().fit(_evidence(name, 6, 5000, 2.0))

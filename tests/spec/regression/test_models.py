@@ -298,12 +298,14 @@ def test_designs_of_two_groups_say_what_they_add() -> None:
         found.others[0].estimate, abs=0.03
     )
     refused(
-        ArgumentError, "whose design gives every person an answer",
+        ArgumentError,
+        "cannot be 'smokes': some people say no whatever the card says, and this design gives no "
+        "answer for them. Make 'smokes' the outcome: leave out hidden, and write for example formula='income'",
         regress, said, PEOPLE, "income ~ smokes", hidden="smokes",
     )  # fmt: skip
     refused(
         ArgumentError,
-        "says nothing about the answers of some people",
+        "cannot be correlated: some people say no whatever the card says",
         correlate,
         {"smokes": said, "drinks": DRINKS},
     )

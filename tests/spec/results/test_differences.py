@@ -469,6 +469,7 @@ def test_rounds_of_the_same_people_have_two_intervals() -> None:
     assert half == pytest.approx(NormalDist().inv_cdf(0.975) * sd, rel=1e-3)
     shown = " ".join(str(same.table()).split())
     assert "if nobody changed" in shown and "changed to the opposite answer" in shown
+    assert "other people" not in shown and "right only if hardly anybody changed" in shown
     three = {name: weekly.tally(weekly.reports([0, 1] * 300)) for name in "abc"}
     said = lambda **options: compare_groups(three, same_people=True, **options)
     refused(ArgumentError, "only to compare two rounds", said)
