@@ -343,8 +343,7 @@ class SummedChannel(Channel):
         rows, size = self.shape
         if not self.has_moments:
             rule = "a Wald interval needs the list of all possible reports with their probabilities"
-            got = f"{type(self.channel).__name__} of {rows} reports"
-            raise ArgumentError("marginal", rule, got, "Use kind='bootstrap'")
+            raise ArgumentError("marginal", rule, f"{rows:,} reports", "Use kind='bootstrap'")
         squares = self.influence(np.eye(size)) ** 2
         at_value: FloatArray = np.einsum("yx,yx->x", squares, self.matvec(np.eye(size)))
         return squares.T @ self.matvec(theta), at_value

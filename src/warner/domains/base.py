@@ -501,7 +501,8 @@ class Domain(Hinting, ABC):
             ValuesError: a number outside the domain.
         """
         rule = "must be Integers or Interval for a mechanism of numbers"
-        remedy = "For labels use a mechanism such as RandomizedResponse"
+        other = "Gaussian" if self.dimension else "RandomizedResponse"
+        remedy = f"For these values use a mechanism such as {other}"
         raise ArgumentTypeError("domain", rule, type(self).__name__, remedy)
 
     @property

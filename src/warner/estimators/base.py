@@ -235,21 +235,14 @@ class Status(Enum):
     CONVERGED = "converged: no other shares fit the reports better than these by more than the gap"
     COMPLETED = (
         "completed: the method has done all its steps. It does not look for the shares that fit "
-        "the reports best. If a gap is shown, the best fit is better by at most this gap"
+        "the reports best"
     )
-    STOPPED = (
-        "stopped before the best fit, because the method had done all its steps, or because a step "
-        "gained less than its tolerance; result.gap and --explain say by how much at most the best "
-        "fit is better"
-    )
+    STOPPED = "stopped before the best fit"
     NOT_MOVED = (
         "not moved: the estimate is still the starting point, so it says nothing about the "
         "reports; allow more steps, or use MaximumLikelihood()"
     )
-    STEP_LIMIT = (
-        "the calculation stopped before it was finished, so the result is not final: allow more "
-        "steps, or a larger gap or tolerance"
-    )
+    STEP_LIMIT = "the calculation stopped before it was finished, so the result is not final"
     OUTSIDE_SIMPLEX = (
         "some estimated shares are negative, or they do not sum to 1. Estimates that are right on "
         "average (unbiased) can do this; constraint='project' gives shares from 0 to 1 that sum "
@@ -536,7 +529,8 @@ def require_possible(channel: LikelihoodOperator, w: np.ndarray) -> None:
     impossible = (w > 0) & (channel.matvec(np.ones(channel.shape[1])) <= 0)
     if impossible.any():
         count = np.count_nonzero(impossible)
-        rule = f"include reports of {count} kinds that cannot come from any answer"
+        many = f"{count} different reports" if count > 1 else "a report"
+        rule = f"include {many} that cannot come from any answer"
         raise ImpossibleReportError("reports", rule, None, MADE_BY)
 
 

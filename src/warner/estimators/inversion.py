@@ -46,6 +46,12 @@ _SOURCES: dict[str | None, tuple[str, ...]] = {
 }
 
 
+_CONSTRAINED = (
+    "the effect of the randomisation is removed (inverted), and the result is changed so that no "
+    "share is negative. It is then no longer right on average (unbiased)"
+)
+
+
 @dataclass(frozen=True, repr=False)
 class Inversion(Estimator):
     """The linear unbiased estimate from the inverse of the channel, with or without a constraint.
@@ -86,8 +92,7 @@ class Inversion(Estimator):
     references = ("P1", "P2", "wang2017", "kairouz2016", "wang2020", "P4")
 
     summary: ClassVar[str] = (
-        "the effect of the randomisation is removed (inverted). This is right on average "
-        "(unbiased), unless a constraint is named"
+        "the effect of the randomisation is removed (inverted). This is right on average (unbiased)"
     )
 
     always_shown: ClassVar[tuple[str, ...]] = ("constraint",)
@@ -102,6 +107,8 @@ class Inversion(Estimator):
         if isinstance(constraint, str):
             constraint = SYNONYMS.get(constraint.lower(), constraint.lower())
         object.__setattr__(self, "constraint", choice("constraint", constraint, _CONSTRAINTS))
+        if constraint is not None:
+            object.__setattr__(self, "summary", _CONSTRAINED)
         choice("weights", self.weights, ("inverse-variance", "equal"))
         probability("alpha", self.alpha)
         choice("rest", self.rest, ("spread", "discard"))
@@ -374,9 +381,8 @@ class Independent(Estimator):
     references = ("P5", "domingo2022")
 
     summary: ClassVar[str] = (
-        "each question, or each group of questions, is estimated by itself, and the shares are "
-        "multiplied. Combinations are right only if these questions or groups do not "
-        "depend on each other; otherwise use another method"
+        "the shares of questions that are estimated separately are multiplied. Combinations are "
+        "right only if these questions do not depend on each other; otherwise use another method"
     )
 
     groups: Sequence[Sequence[str]] | None = None

@@ -255,9 +255,8 @@ class PerKey(Estimator):
     references = ("P3", "gu2020")
 
     summary: ClassVar[str] = (
-        "first the frequency of every key is estimated (by inversion and projection, or by the "
-        "method that frequencies=... names), then the values of every key, by the method that is "
-        "named. The two results together need not be the best fit to the reports"
+        "first the frequency of every key is estimated, then the values of every key. The two "
+        "results together need not be the best fit to the reports"
     )
 
     method: Estimator = field(default_factory=LogSpline)

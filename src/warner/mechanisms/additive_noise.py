@@ -66,7 +66,7 @@ class Noise(Numeric):
             enough = self.requested * 2 * _TAIL * math.log(2) / nats / (_MOST_REPORTS - steps)
             rule = f"is too small: the noise would make more than {_MOST_REPORTS} different reports"
             rule = f"{rule}. For these values it must be at least {enough:.4g}"
-            remedy = "Pass a larger epsilon, fewer cells or a smaller reach"
+            remedy = "Pass a larger epsilon, or a reach"
             raise BudgetError("epsilon", rule, repr(self.requested), remedy)
         self.reach = (
             math.ceil(_TAIL * math.log(2) / nats)
@@ -185,8 +185,9 @@ class Geometric(Noise):
     def __init__(self, domain: Domain, epsilon: float, reach: int | None = None) -> None:
         if isinstance(domain, Domain) and (not domain.is_numeric or domain.is_binned):
             rule = "must be Integers"
-            remedy = "For a Grid use PlanarGeometric"
-            raise ArgumentTypeError("domain", rule, type(domain).__name__, remedy)
+            other = "Laplace" if domain.is_binned else "RandomizedResponse"
+            other = "PlanarGeometric" if domain.raster is not None else other
+            raise ArgumentTypeError("domain", rule, type(domain).__name__, f"Use {other}")
         super().__init__(domain, epsilon)
         e = exp(-self.requested)
         check_representable(self.requested, e, "a step of the noise")

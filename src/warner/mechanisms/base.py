@@ -813,11 +813,7 @@ class Mechanism(Hinting, ABC):
             return marginal_problem(self.channel_for(tally), self.attribute_domains, attributes)
         if attributes is not None:
             rule = "can be used only where each report is about several questions"
-            remedy = (
-                "Leave out attributes. To count questions together, use PerAttribute, or --ways 2 "
-                "with warner tally"
-            )
-            raise ArgumentError("attributes", rule, type(self).__name__, remedy)
+            raise ArgumentError("attributes", rule, "reports about one", "Leave out attributes")
         if tally.rows is not None:
             return self.report_channel(tally.rows), tally.counts, self.domain
         if tally.ways is not None:

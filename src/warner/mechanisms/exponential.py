@@ -78,10 +78,9 @@ class Exponential(Mechanism):
     def __init__(self, domain: Domain, epsilon: float) -> None:
         super().__init__(domain, epsilon)
         if not domain.dimension or domain.is_binned:
-            rule, remedy = "must be Integers, Grid or Points", "For labels use"
-            raise ArgumentTypeError(
-                "domain", rule, type(domain).__name__, f"{remedy} RandomizedResponse"
-            )
+            rule = "must be Integers, Grid or Points"
+            remedy = "Use Integers" if domain.is_binned else "For labels use RandomizedResponse"
+            raise ArgumentTypeError("domain", rule, type(domain).__name__, remedy)
         integer(
             "number of values", domain.size, 2, _MOST_VALUES, "Use Geometric or PlanarGeometric"
         )

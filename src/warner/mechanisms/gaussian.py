@@ -169,14 +169,14 @@ class Gaussian(Numeric):
         self, domain: Domain, epsilon: float, delta: float, sigma: float | None = None
     ) -> None:
         Mechanism.__init__(self, domain, epsilon)
-        if not domain.is_numeric:
-            # All pairs are compared. The check comes before the points of a large grid are made.
-            remedy = "Use fewer values, or larger cells"
-            integer("number of values", domain.size, 2, _MOST_VALUES, remedy)
-        if domain.points is None:
+        if not domain.dimension:
             rule = "must be Interval, Integers, Grid or Points"
             remedy = "For labels use RandomizedResponse"
             raise ArgumentTypeError("domain", rule, type(domain).__name__, remedy)
+        if not domain.is_numeric:
+            # All pairs are compared. The check comes before the points of a large grid are made.
+            remedy = "Use fewer points" if domain.raster is None else "Use larger cells"
+            integer("number of values", domain.size, 2, _MOST_VALUES, remedy)
         self.delta = probability("delta", delta)
         if self.delta < _LEAST_DELTA:
             rule = f"must be at least {_LEAST_DELTA:g}, because rounding loses a smaller delta"

@@ -223,7 +223,7 @@ class _Pool(_Functions):
     def __init__(self, size: int, count: int, seeds: int) -> None:
         most = _LARGEST_TABLE // count
         self._size, self._buckets = size, count
-        self.number = integer("seeds", seeds, 1, most, "Pass fewer seeds or fewer buckets")
+        self.number = integer("seeds", seeds, 1, most)
         self.seeds = self.number
         self.schema = IntegerColumns(("seed", "bucket"), (self.number, count))
 

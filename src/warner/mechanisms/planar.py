@@ -313,7 +313,7 @@ class Planar(Mechanism):
         # The largest r with (rows + 2 r) (columns + 2 r) <= _MOST_CELLS.
         half = (math.isqrt((rows - columns) ** 2 + 4 * _MOST_CELLS) - rows - columns) // 4
         if reach is not None:
-            return integer("reach", reach, 0, half, "Use larger cells or a smaller reach")
+            return integer("reach", reach, 0, half)
         # Continuous noise is further than r with probability (1 + u) exp(-u), u = nats r.
         cells = math.ceil(_REACH / nats)
         if self.truncated:

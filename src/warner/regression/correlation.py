@@ -223,7 +223,7 @@ def correlate(
     seen = {name: c for name, c in seen.items() if name not in people.set_aside}
     if len(names) + len(seen) < 2:
         rule = "must be of two questions, or of one question with a column to correlate it with"
-        remedy = "Add the reports of another question, or pass columns=..."
+        remedy = "Add the reports of another question, or pass columns={name: values}"
         raise ArgumentError("reports", rule, None, remedy)
     hidden = [_scores(people, name, trusted) for name in names]
     numbers = [*hidden, *(_seen(name, column) for name, column in seen.items())]

@@ -30,10 +30,8 @@ _NUMBER_AND_UNIT = re.compile(
     r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*([^\d.,\s][^\d.,]*|)\s*"
 )
 _ABSENT = frozenset(["", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "."])  # as programs write it
-_MISSING = (
-    "Leave these people out of both covariates and reports, or give them a category of their "
-    "own, such as 'not known'"
-)
+_MISSING = "Leave these people out of both covariates and reports"
+_MISSING_TEXT = f"{_MISSING}, or give them a category of their own, such as 'not known'"
 _LARGEST = 1e100
 _FEWEST_IDS = 10
 _TOLERANCE = 1e-9  # of the largest singular value of columns of length 1
@@ -153,17 +151,19 @@ class FormulaDesign(Design):
             import formulaic
         except ImportError:
             raise not_installed("formulaic", "this formula") from None
-        problem = "cannot be read, or does not fit the covariates"
+        problem, remedy = "cannot be read", _remedy_of(formula, columns)
         try:
             parsed = formulaic.Formula(formula)
+            problem = "does not fit the covariates"
             if hasattr(parsed, "lhs"):
                 problem = "must have no left side, because the outcome is always the hidden answer"
+                remedy = f"Write {formula.partition('~')[2].strip()!r}"
             else:
                 return cls(_made(parsed, columns, ordered).model_spec)
         # formulaic evaluates the terms, which may raise anything, with values of covariates in it.
         except Exception:
             pass
-        raise ArgumentError("formula", problem, repr(formula), _remedy_of(formula))
+        raise ArgumentError("formula", problem, repr(formula), remedy)
 
     def matrix(self, covariates: Any) -> FloatArray:
         columns = columns_of(covariates)
@@ -183,16 +183,18 @@ _RELEVELLED = re.compile(
 )
 
 
-def _remedy_of(formula: str) -> str:
+def _remedy_of(formula: str, columns: Iterable[str]) -> str:
     """What to write instead of a formula that cannot be read.
 
-    >>> _remedy_of("age + relevel(ward, ref='A')")
+    >>> _remedy_of("log(aeg)", ["age", "ward"])
+    "For example 'age + ward'"
+    >>> _remedy_of("age + relevel(ward, ref='A')", ["age", "ward"])
     "Write ward alone. To compare with the label A, add --reference ward=A, or in Python pass \
 baselines={'ward': 'A'}"
     """
     relevelled = _RELEVELLED.search(formula)
     if relevelled is None:
-        return "For example 'age + ward'"
+        return f"For example '{' + '.join(map(in_formula, list(columns)[:2]))}'"
     name, label = relevelled[1] or relevelled[3], relevelled[2] or "VALUE"
     return (
         f"Write {name} alone. To compare with the label {label}, add --reference {name}={label}, "
@@ -281,8 +283,7 @@ def doubts_of_columns(columns: Mapping[str, Column], names: Iterable[str]) -> tu
     codes = [code_of_missing(n, columns[n]) for n in used if columns[n].dtype.kind == "f"]
     return tuple(
         f"WARNING: {code}. If this number stands for a missing value, all coefficients are wrong: "
-        "leave these people out. In a table on paper, make these cells empty, and add "
-        "--drop-missing."
+        "leave these people out."
         for code in codes
         if code
     )
@@ -411,11 +412,12 @@ def _of_frame(data: Any) -> dict[str, Column]:
     columns = {}
     for name in frame.columns:
         series = frame[name]
-        missing = int(series.null_count())
-        if missing:
-            raise _without_values(name, missing, len(series))
         dtype = series.dtype
-        if dtype.is_numeric() or dtype == nw.Boolean:
+        has_numbers = dtype.is_numeric() or dtype == nw.Boolean
+        if missing := int(series.null_count()):
+            remedy = _MISSING if has_numbers else _MISSING_TEXT
+            raise _without_values(name, missing, len(series), remedy)
+        if has_numbers:
             columns[name] = _checked(name, series.cast(nw.Float64).to_numpy())
         elif dtype in (nw.String, nw.Categorical, nw.Enum):
             columns[name] = _checked(name, series.cast(nw.String).to_list())
@@ -432,7 +434,8 @@ def _checked(name: str, values: Any) -> Column:
         array = np.asarray(None)
     if np.ma.is_masked(values):
         rule = f"column {name!r} must have no masked (missing) entries"
-        raise ArgumentError("covariates", rule, None, _MISSING)
+        remedy = _MISSING if array.dtype.kind in "biuf" else _MISSING_TEXT
+        raise ArgumentError("covariates", rule, None, remedy)
     if array.ndim != 1:
         rule = f"column {name!r} must be a list with one value for each person"
         remedy = "Give the columns of a table one by one, each with its own name"
@@ -445,7 +448,7 @@ def _checked(name: str, values: Any) -> Column:
         return array
     column = array.astype(np.float64)
     if missing := int(np.isnan(column).sum()):
-        raise _without_values(name, missing, len(column))
+        raise _without_values(name, missing, len(column), _MISSING)
     if infinite := int(np.isinf(column).sum()):
         rule = f"column {name!r} must hold finite numbers"
         got = f"infinity in {infinite} of {len(column)} rows"
@@ -465,7 +468,9 @@ def _of_objects(name: str, array: np.ndarray) -> np.ndarray:
         for value in array
     ]
     if any(missing):
-        raise _without_values(name, sum(missing), len(array))
+        has_text = any(isinstance(v, str) for v, no in zip(array, missing, strict=True) if not no)
+        remedy = _MISSING_TEXT if has_text else _MISSING
+        raise _without_values(name, sum(missing), len(array), remedy)
     if all(isinstance(value, str) for value in array):
         return array.astype(str)
     if all(isinstance(value, numbers.Real | bool | np.bool_) for value in array):
@@ -473,10 +478,10 @@ def _of_objects(name: str, array: np.ndarray) -> np.ndarray:
     raise _neither(name)
 
 
-def _without_values(name: str, missing: int, rows: int) -> WarnerError:
+def _without_values(name: str, missing: int, rows: int, remedy: str) -> WarnerError:
     rule = f"column {name!r} must have a value in every row"
     got = f"none in {missing} of {rows} rows"
-    return ArgumentError("covariates", rule, got, _MISSING)
+    return ArgumentError("covariates", rule, got, remedy)
 
 
 def _neither(name: str) -> WarnerError:

@@ -311,7 +311,7 @@ def deviation_of(
         )
         if errors != "observed":
             error = math.nan
-            meaning += ", and there neither a standard error nor an interval holds"
+            meaning += ", so it has no standard error and no interval"
         meaning += "."
     if errors != "linearised":
         ratio = 2 * (best.point.value - likelihood.alone.point.value)

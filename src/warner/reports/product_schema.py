@@ -59,7 +59,7 @@ def affordable_ways(parts: Mapping[str, ReportSchema], ways: int | None) -> int:
     fitting = [w for w in range(1, most + 1) if n_cells(parts, w) <= LARGEST]
     largest = max(parts, key=lambda name: parts[name].rows)
     if fitting:
-        remedy = f"Count again with ways={fitting[-1]} (--ways {fitting[-1]}) or fewer"
+        remedy = f"Count again with ways={fitting[-1]} (--ways {fitting[-1]})"
     else:
         remedy = f"Count {largest!r} in another tally"
     if parts[largest].rows > 2**12:

@@ -41,7 +41,7 @@ SMALLEST_GROUP = 10  # people: a smaller group can point at one of them
 _KINDS: dict[str, type[Domain]] = {cls.kind: cls for cls in (Categorical, Integers, Dates)}
 _ORDERED = (str, int, float, bool)
 _RULE = "must be a text, a finite number, a boolean or a date"
-_REMEDY = "Give each person such a value, for example 'unknown'"
+_REMEDY = "Give each person such a value, for example 'unknown' among texts"
 
 
 def domain_from_spec(spec: Any) -> Domain:

@@ -300,5 +300,5 @@ def pair_of(data: LikelihoodData, first: str, second: str) -> Pair:
             "Randomise each question by itself, with a mechanism whose reports are values, or "
             "call metrics.cramers_v with the estimated shares of both questions"
         )
-        raise ArgumentError("cramers_v", rule, type(channel).__name__, remedy)
+        raise ArgumentError("cramers_v", rule, None, remedy)
     return Pair(pair, weights, data.n, shape)

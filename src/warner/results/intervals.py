@@ -451,13 +451,14 @@ def fisher(
     respondents = choice("target", target, TARGETS) == "respondents"
     data, theta = solution.data, solution.probabilities
     matrix = _functions(weights, data.domain.size)
-    if solution.status is not Status.CONVERGED or solution.likelihood != WHOLE:
-        rule = (
-            "must be the best fit to complete reports, as from MaximumLikelihood() and a tally "
-            "with keep_reports=True where reports are bits"
-        )
-        remedy = "Use kind='score' or 'bootstrap'"
+    remedy = "Use kind='score' or 'bootstrap'"
+    if solution.status is not Status.CONVERGED:
+        rule = "must be the best fit for kind='fisher', as from MaximumLikelihood()"
         raise ArgumentError("estimate", rule, solution.method, remedy)
+    if solution.likelihood != WHOLE:
+        rule = "must be made of complete reports for kind='fisher'"
+        remedy += ", or make the tally with keep_reports=True"
+        raise ArgumentError("estimate", rule, f"the {solution.likelihood}", remedy)
     if (theta <= 0).any():
         rule = "must have no share of 0 for kind='fisher'"
         remedy = "Use kind='score', which holds for shares of 0, too"

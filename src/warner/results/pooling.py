@@ -394,7 +394,7 @@ class GroupStatus(Enum):
 
     POOLED = "estimated from its reports, and moved towards the other groups"
     ALONE = "estimated from its reports alone"
-    NO_REPORTS = "has no reports: its shares are not known, or are predicted from other groups"
+    NO_REPORTS = "has no reports of its own"
 
 
 @dataclass(frozen=True, repr=False)

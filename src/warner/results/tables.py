@@ -567,8 +567,8 @@ def unusual_end(result: Any) -> str:
     """How the method ended, where readers have to know it; "" where it ended as it should."""
     unique = result.unique or ""
     several = f"The best fit is {unique}." if unique.startswith("not unique") else ""
-    ended = "" if result.status in _USUAL else _sentence(str(result.status))
-    return f"{ended} {several}".strip()
+    ended = "" if result.status in _USUAL else f"{_ended(result)} {_about_gap(result)}"
+    return f"{ended.strip()} {several}".strip()
 
 
 def about_clipped(result: Any) -> str:
@@ -595,14 +595,10 @@ _NEARLY_ALL, _MOST = 0.8, 0.5
 
 def explained(result: Any, kind: str) -> list[str]:
     """How the shares and the intervals were computed, for readers who ask."""
-    gap = (
-        ""
-        if result.gap is None
-        else f"The gap is {result.gap:.1e} in log-likelihood for each report."
-    )
     unique = "" if result.unique is None else f"The best fit is {result.unique}."
     method = f"Method: {result.method}. {method_and_status(result)}"
-    return [" ".join(filter(None, [how_made(result, kind), method, gap, unique]))]
+    parts = [how_made(result, kind), method, _about_gap(result), unique]
+    return [" ".join(filter(None, parts))]
 
 
 def how_made(result: Any, kind: str) -> str:
@@ -613,7 +609,28 @@ def how_made(result: Any, kind: str) -> str:
 
 def method_and_status(result: Any) -> str:
     """What the method computes, and how the fit ended, as sentences."""
-    return " ".join(filter(None, map(_sentence, [result.estimator.summary, str(result.status)])))
+    return f"{_sentence(result.estimator.summary)} {_ended(result)}".strip()
+
+
+def _ended(result: Any) -> str:
+    """How the fit ended, as a sentence, with the option that lets it end as it should."""
+    more, steps = "", result.iterations
+    if result.status is Status.STOPPED and steps is not None:
+        more = f", after {steps:,} step{'s' * (steps != 1)}"
+    if result.status is Status.STEP_LIMIT:
+        options = vars(result.estimator).keys() & {"gap", "tolerance"}
+        more = f": pass a larger {options.pop()}" if options else ""
+    return _sentence(f"{result.status}{more}")
+
+
+def _about_gap(result: Any) -> str:
+    """How much better the best fit can be, as a sentence; "" where that is not known."""
+    if result.gap is None:
+        return ""
+    much = f"{result.gap:.1e} in log-likelihood for each report"
+    if result.status is Status.CONVERGED:
+        return f"The gap is {much}."
+    return f"The best fit is better by at most {much} (the gap)."
 
 
 def _sentence(text: str) -> str:

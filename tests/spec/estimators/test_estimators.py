@@ -15,7 +15,7 @@ from tests.registry import ESTIMATORS
 from warner import Categorical, Integers, RandomizedResponse, benchmark, estimate
 from warner.design import compare
 from warner.errors import ArgumentError, ArgumentTypeError, WarnerError
-from warner.estimators import Estimator, literature
+from warner.estimators import Estimator, ExpectationMaximization, Inversion, literature
 from warner.estimators.base import Fit, LikelihoodData, Status
 
 
@@ -42,6 +42,18 @@ def test_status_says_what_happened(tally: warner.Tally) -> None:
 def test_every_method_says_what_it_computes(method: Estimator) -> None:
     """One sentence without a full stop, so that tables can join it to the status."""
     assert len(method.summary) > 20 and not method.summary.endswith(".")
+
+
+def test_how_a_method_ended_is_said_of_this_fit(tally: warner.Tally) -> None:
+    """Rejects a list of what may have ended any method, and a gap whose size nobody sees."""
+    early = str(warner.estimate(tally, ExpectationMaximization(2)))
+    early = " ".join(early.split())
+    assert "Stopped before the best fit, after 2 steps. The best fit is better by at most" in early
+    assert "in log-likelihood for each report (the gap)." in early and "tolerance" not in early
+    unfinished = warner.estimate(tally, ExpectationMaximization(1, tolerance=1e-9))
+    words = " ".join(str(unfinished).split())
+    assert "so the result is not final: pass a larger tolerance. The best fit" in words
+    assert "unbiased" in Inversion().summary and "no longer" in Inversion("project").summary
 
 
 # Wrong estimators from outside the package are refused, and cannot spoil the others.

@@ -258,6 +258,15 @@ def test_missing_values_of_frames_are_named() -> None:
         refused(ArgumentError, words, regress, REPORTS, frame)
 
 
+def test_a_category_of_their_own_is_advised_for_labels_alone() -> None:
+    """Rejects the advice to write 'not known' in a column of numbers, which then holds texts."""
+    for column in (np.where(AGE > 50, np.nan, AGE), [None, *AGE[1:].tolist()]):
+        remedy = "Leave these people out of both covariates and reports."
+        assert str(refused(ArgumentError, "", regress, REPORTS, {"age": column})).endswith(remedy)
+    labels = [None, *PEOPLE["ward"][1:].tolist()]
+    refused(ArgumentError, "such as 'not known'", regress, REPORTS, {"ward": labels})
+
+
 def test_reports_that_cannot_be_used() -> None:
     refused(EmptyError, "", regress, REPORTS[:0], {"age": AGE[:0]})
     with pytest.raises(ArgumentTypeError, match="must be Reports"):
@@ -385,7 +394,8 @@ def test_interactions_functions_and_no_intercept() -> None:
 @pytest.mark.parametrize(
     ("formula", "text"),
     [
-        ("answer ~ age", "no left side"),
+        ("answer ~ age", "no left side, .* Write 'age'\\.$"),
+        ("log(aeg)", "does not fit the covariates; .* For example 'age \\+ ward'\\.$"),
         ("height", "must be one of the columns: age, ward; got 'height'"),
         ("height:age", "does not fit the covariates"),
         ("age +", "cannot be read"),

@@ -95,11 +95,11 @@ def test_fisher_intervals_refuse_the_border_and_what_is_no_maximum() -> None:
     tally = coin.tally(coin.randomize([0, 0, 1] * 300, rng))
     with pytest.raises(ArgumentError, match="no share of 0"):
         warner.estimate(tally, warner.MaximumLikelihood()).interval(kind="fisher")
-    with pytest.raises(ArgumentError, match="the best fit to complete reports"):
+    with pytest.raises(ArgumentError, match=r"the best fit .*; got Exp.*'bootstrap'\.$"):
         warner.estimate(tally, warner.ExpectationMaximization(5)).interval(kind="fisher")
     bits = warner.UnaryEncoding(warner.Integers(0, 3), 1.0)
     reports = bits.randomize([0, 1, 2, 3] * 3000, rng)
-    with pytest.raises(ArgumentError, match=r"complete reports, .* keep_reports=True where"):
+    with pytest.raises(ArgumentError, match=r"complete reports .* keep_reports=True"):
         warner.estimate(bits.tally(reports), warner.MaximumLikelihood()).interval(kind="fisher")
     kept = warner.estimate(bits.tally(reports, keep_reports=True), warner.MaximumLikelihood())
     assert (np.diff(kept.interval(kind="fisher")) < np.diff(kept.interval())).all()
