@@ -42,10 +42,10 @@ DIFFER = (
 )
 
 # The first advice where reports are expected and something else came.
+RANDOMISE = "If these are answers, randomise them first. Run: warner randomize STUDY FILE"
 RANDOMISE_FIRST = (
-    "If these are answers, randomise them first. Run: warner randomize STUDY FILE. If people "
-    "answered with a card on paper, run: warner estimate FILE --design DESIGN, for example "
-    "crosswise:1/4"
+    f"{RANDOMISE}. If people answered with a card on paper, run: warner estimate FILE --design "
+    "DESIGN, for example crosswise:1/4"
 )
 
 # The question where reports are given that a mechanism cannot have made.

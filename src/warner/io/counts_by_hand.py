@@ -540,10 +540,16 @@ def _require_weights(where: str, rows: Sequence[_Row], column: int, has_comma: b
     if wrong:
         first, text = wrong[0]
         got = f"{'another entry' if text else 'an empty cell'} in line {first:,}"
+        is_gap = have_no_entry([text for _, text in wrong]).all()
         if len(wrong) > 1:
-            got = f"other entries in {len(wrong):,} of {len(rows):,} rows, first in line {first:,}"
+            what = "no entry" if is_gap else "other entries"
+            got = f"{what} in {len(wrong):,} of {len(rows):,} rows, first in line {first:,}"
         rule = "must hold a number above 0 in every row: the weight of the person"
-        remedy = "Leave out people without a weight, or with weight 0: they stand for nobody"
+        remedy = (
+            "Delete the rows of people without a weight, or with weight 0: they stand for nobody"
+        )
+        if is_gap:
+            remedy = "To leave out the people without a weight, add --drop-missing"
         if any(_DECIMAL_COMMA.fullmatch(text) for _, text in wrong):
             remedy = (
                 "Some of these weights have a decimal comma, as in 1,8. Write a decimal point, as "

@@ -31,7 +31,7 @@ from warner._core.errors import ArgumentError, FileError, ReportError, message
 from warner._core.extras import duckdb, pa
 from warner._core.foreign_tables import ColumnNames, header_of
 from warner._core.progress import steps
-from warner._core.text import RANDOMISE_FIRST
+from warner._core.text import RANDOMISE, RANDOMISE_FIRST
 from warner.domains import Domain, Integers
 from warner.io.answer_tables import AGAIN
 from warner.io.csv_format import CsvFormat
@@ -161,7 +161,7 @@ class ForeignFile:
         # A column that is called after a question holds its answers.
         if not {attribute, *(mechanism.attribute_domains or ())}.isdisjoint(self.names):
             of_others = f"If another program made the reports, say which column has them: {option}"
-            remedy = f"{RANDOMISE_FIRST}. {of_others}"
+            remedy = f"{RANDOMISE_FIRST if mechanism.report_words else RANDOMISE}. {of_others}"
         try:
             columns = report_columns(mechanism.schema, self.names, column, self.is_text, remedy)
         except ReportError as error:

@@ -352,6 +352,7 @@ def test_a_tally_remembers_the_design_of_its_study(here: Path) -> None:
 def test_a_weight_that_is_none_is_named_by_its_line(
     entry: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Rejects "leave out people" without how, and "other entries" where cells are empty."""
     monkeypatch.chdir(tmp_path)
     rows = ["said,sex,w", "same,f,1.5", "different,m,2", f"same,f,{entry}", "different,m,0.5"]
     design = ["--design", "said=crosswise:1/4", "--weights", "w"]
@@ -364,3 +365,9 @@ def test_a_weight_that_is_none_is_named_by_its_line(
     assert "first in data row 3" in run("regress", "p.csv", "said ~ sex", *design, ok=False).output
     Path("p.csv").write_text("\n".join([*rows, "same,m,-1"]))
     assert "in 2 of 5 rows, first in line 4" in run("estimate", "p.csv", *design, ok=False).output
+    # Empty cells alone have a remedy in the command.
+    Path("p.csv").write_text("\n".join([*rows[:3], "same,f,", "same,m,"]))
+    refused = run("estimate", "p.csv", *design, ok=False).output
+    assert "no entry in 2 of 4 rows, first in line 4" in refused
+    assert refused.endswith("add --drop-missing.\n")
+    assert run("estimate", "p.csv", *design, "--drop-missing").exit_code == 0
