@@ -360,15 +360,15 @@ def about_quantiles(
     if not (is_of_quantiles and has_choice and kind in (None, "posterior")):
         return ""
     if kind == "posterior":
-        return f"The intervals of median and quantiles hold if {_EVEN}."
+        return f"The intervals of median and quantiles hold about as often as they say if {_EVEN}."
     whole = ", and are of whole bins" if results[0].domain.answered.is_binned else ""
     in_command = (
         "" if len(results) > 1 else "add --interval posterior to warner estimate. In Python, "
     )
     return (
         "The intervals of median and quantiles hold for any answers, also where many people round "
-        f"to the same numbers{whole}. If {_EVEN}, narrower ones hold, too: {in_command}use "
-        'quantile(0.5).interval(kind="posterior").'
+        f"to the same numbers{whole}. If {_EVEN}, narrower ones hold about as often: {in_command}"
+        'use quantile(0.5).interval(kind="posterior").'
     )
 
 
