@@ -332,7 +332,8 @@ def study_data(text: str, name: str) -> dict[str, Any]:
         problem = message(name, f"is not valid TOML or JSON{_place(error)}", None, remedy)
     if problem is not None:
         raise StudyError(problem)
-    study = data.get("study", data) if isinstance(data, dict) else None
+    is_within = isinstance(data, dict) and "attributes" not in data  # as JSON with a checksum
+    study = data.get("study", data) if is_within else data
     if isinstance(data, dict) and data.get("format") == "warner-tally":
         rule = "is a tally, which holds counts of reports, and not a study file"
         raise StudyError(name, rule, None, "Give the study file first")

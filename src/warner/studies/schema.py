@@ -241,6 +241,9 @@ def _unknown_key(path: Path, near: str | None, value: Any = None) -> Problem:
     if len(path) == 1 and of_study and (name := question_at(key, value)) is not None:
         remedy = f"For a question, write [attributes.{name}]"
         return Problem(path, message(in_words(path), rule, None, remedy))
+    if len(path) == 1 and isinstance(value, Mapping) and (of_top := value.keys() & {*STUDY.keys}):
+        remedy = f"Write {', '.join(sorted(of_top))} at the top of the file, without [{key}]"
+        return Problem(path, message(in_words(path), rule, None, remedy))
     owners: dict[str, list[str]] = {}
     tables = (STUDY, ATTRIBUTE, ASK, REPEAT, COLLECT, GROUP, JOINT, PUBLIC, CHANGE, *_DOMAIN_TABLES)
     for table in tables:

@@ -285,6 +285,10 @@ def test_problems_of_a_draft_have_lines_and_are_not_what_a_draft_may_lack() -> N
             ("[attributes.smokes]", "[smokes]"),
             "smokes: is not a key of a study file. For a question, write [attributes.smokes].",
         ),
+        (
+            ("[attributes.smokes]", '[study]\ntitle = "Smoking"\n[attributes.smokes]'),
+            "study: is not a key of a study file. Write title at the top of the file, without",
+        ),
         (('title = "test"', "title = 3"), "title: must be text in quotes; got 3."),
         (
             ("budget = 3.0", 'groups = [{name = "A", budgett = 1}, {name = "B"}]'),
