@@ -234,10 +234,11 @@ class Differences(Tabular):
         ends = ("low_if_kept", "high_if_kept")
         alike = [Column("alike", "if nobody changed", points, ends=ends)] if of_rounds else []
         pairs = {(row["group"], row["reference"]) for row in self._rows}
-        # One pair stands in the title, so that many questions have room for both p-values.
-        is_one_pair = self.test is None and len(pairs) == 1
+        references = {row["reference"] for row in self._rows}
+        # What all rows share stands in the title, so that they have room for both p-values.
         columns = [
-            *(Column(key) for key in ("group", "reference") if not is_one_pair),
+            *([Column("group")] if len(pairs) > 1 else []),
+            *([Column("reference")] if len(references) > 1 else []),
             Column("value", self.noun),
             Column("estimate", unit=share),
             Column("reference_estimate", "of reference", share, priority=1),
@@ -250,10 +251,13 @@ class Differences(Tabular):
         ]
         rows: Sequence[dict[str, Any]] = self._rows
         if self.of == "numbers":  # means and shares have different units
-            keys = {c.key: f"{c.key} in words" for c in columns[3:7]}
-            columns[3:7] = [
+            figures = ("estimate", "reference_estimate", "difference", "interval")
+            keys = {key: f"{key} in words" for key in figures}
+            columns = [
                 replace(c, key=keys[c.key], title=c.title or c.key, unit="number", ends=None)
-                for c in columns[3:7]
+                if c.key in keys
+                else c
+                for c in columns
             ]
             rows = [
                 row | dict(zip(keys.values(), figures_of_difference(row), strict=True))
@@ -272,11 +276,16 @@ class Differences(Tabular):
         notes += [FOLLOWED] if self.on_paper else []
         mark = ", of simulated reports" if self.simulated else ""
         mark += f", {self.drawn}" if self.drawn else ""
-        of_pair = f"The difference {in_words(*pairs.pop())}" if is_one_pair else None
         by = "" if self.by in ((), (_GROUP,)) else f" by {', '.join(map(visible, self.by))}"
-        title = f"{of_pair or f'The group minus the reference{by}'}{mark}"
+        if len(pairs) == 1:
+            title = f"The difference {in_words(*pairs.pop())}{by}"
+        elif len(references) == 1:
+            title = f"Each group minus {visible(references.pop())}{by}"
+        else:
+            title = f"The group minus the reference{by}"
         if self.question:
             title = f"{self.question}: {title[0].lower()}{title[1:]}"
+        title += mark
         test = self.test if self.about_test else None
         summary = [] if test is None else [(f"Test whether {test.hypothesis}", test.law)]
         return Table(columns, rows, notes, title, self.simulated, self._explained, summary)

@@ -507,7 +507,8 @@ def test_only_the_most_common_of_many_codes_are_shown(here_of_groups_of_people: 
         ask.tally(ask.randomize(answers, rng)).save(f"{name}.json")
     weeks = ("estimate", "49.json", "50.json")
     shown = run(*weeks, "--compare-groups", "--top", "3").output
-    rows = [line.split()[2] for line in shown.splitlines() if line.startswith("50 ")]
+    assert shown.startswith("value: the difference group 50 minus group 49, of")
+    rows = [line.split()[0] for line in shown.splitlines() if " points " in line]
     assert rows == ["7", "12", "31"] and "with the largest shares, by the group in which" in shown
     differences = compare_groups(groups_in_files(("49.json", "50.json")))
     every = {row["value"]: row for row in differences.rows()}
@@ -711,7 +712,7 @@ def test_weeks_are_compared_within_each_platform(
     assert [row["platform"] for row in rows] == ["mac"] * 4 + ["linux"] * 4
     drawn = Path("out.svg").read_text()  # one legend above all charts
     assert drawn.count(">Filled dots: larger than chance explains") == 1 and ">q, linux<" in drawn
-    assert "q, linux: the group minus the reference" in run(*within).output
+    assert "q, linux: the difference W2 minus W1 by week" in run(*within).output
     said = run(*within, "--reference", "W7", ok=False).output
     assert "--within: leaves no two groups to compare in any table; got --reference W7" in said
     said = run("estimate", "week1.json", "--compare-groups", "--within", "week", ok=False).output
@@ -755,7 +756,7 @@ def test_tables_of_values_that_read_alike_are_all_shown(
         "maker,model",
     )
     said = run(*command).output
-    assert 'q, "a, b", c: the group' in said and 'q, a, "b, c": the group' in said
+    assert 'q, "a, b", c: the diff' in said and 'q, a, "b, c": the diff' in said
     assert "of that table alone, and not for the comparisons of all 2 tables together." in " ".join(
         said.split()
     )

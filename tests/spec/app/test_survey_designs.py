@@ -160,7 +160,9 @@ def test_weighted_results_say_so(here: Path) -> None:
     assert table.count("& yes &") == 2 and "& no &" not in table  # as in the picture
     assert "standard error" not in run(*only).stdout
     assert "2 groups, 240 reports, weighted by w\n" in run(*only).stdout
-    assert "reference by sex, weighted by w\n" in run(*only, "--compare-groups").stdout
+    assert (
+        "the difference m minus f by sex, weighted by w\n" in run(*only, "--compare-groups").stdout
+    )
     how = " ".join(run(*only, "--compare-groups", "--explain").stdout.split())
     assert (
         "variances under the survey design. Column p tests" in how and "(Rao and Scott 1984" in how
@@ -176,7 +178,7 @@ def test_weighted_results_say_so(here: Path) -> None:
     run(*only, "--compare-groups", "--plot", "d.json", "-o", "d.tex")
     assert "people are weighted by w" in Path("d.json").read_text()
     differences = Path("d.tex").read_text()
-    assert "smokes: the group minus the reference" in differences
+    assert "smokes: the difference m minus f by sex" in differences
     assert "& yes &" in differences and "& no &" not in differences
     run(*only[:-1], "units", "-o", "u.tex")
     assert Path("u.tex").read_text().count(r"\\") == 13  # of two groups and six answers

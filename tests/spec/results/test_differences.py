@@ -157,7 +157,8 @@ def test_results_are_told_in_words_and_as_data() -> None:
         found = compare_groups(groups, of=of)
         assert found.text.startswith(text)
         assert "95 % interval" in found.text and "in b than in a" in found.text
-        assert str(found.table()).splitlines()[1].startswith("group")
+        title, head = str(found.table()).splitlines()[:2]
+        assert title.startswith("The difference b minus a, of") and head.startswith("value")
         assert (
             json.loads(json.dumps(found.to_json(), allow_nan=False))["test"]["degrees"] == degrees
         )
@@ -180,7 +181,7 @@ def test_means_of_three_groups_are_tested_together() -> None:
     assert compared.test.statistic == pytest.approx(precisions @ (means - middle) ** 2, rel=0.02)
     assert compared.test.degrees == 2 and compared.test.n == 1400
     words = "Test whether 3 groups have the same mean: if so, chance alone"
-    assert str(compared.table()).splitlines()[0] == "The group minus the reference"
+    assert str(compared.table()).splitlines()[0] == "Each group minus all other groups"
     assert words in compared.text and words in " ".join(str(compared.table()).split())
     assert compared.to_json()["test"]["hypothesis"] == "3 groups have the same mean"
     # Of two groups the row has the same p, and the table says it once.
@@ -235,7 +236,7 @@ def test_the_test_of_means_of_a_survey_without_clusters_is_nearly_the_plain_one(
         compare_groups(even.by("ward"), of="mean").test,
     )
     heading = str(compare_groups(even.by("ward"), of="mean").table()).splitlines()[0]
-    assert heading == "The group minus the reference by ward, of simulated reports"
+    assert heading == "Each group minus all other groups by ward, of simulated reports"
     assert weighted.f_degrees is not None and weighted.f_degrees[0] == pytest.approx(2, abs=0.01)
     assert weighted.statistic == pytest.approx(plain.statistic, rel=0.05)
     assert weighted.p_value == pytest.approx(plain.p_value, rel=0.05)

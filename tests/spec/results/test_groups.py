@@ -545,7 +545,7 @@ def test_of_many_differences_those_with_the_smallest_p_are_shown() -> None:
     found = warner.compare_groups({"before": _weekly(1), "after": often}, reference="before")
     text = found._repr_html_()
     shown = _cells(text)
-    assert len(shown) == 50 and shown[0][2] == "s55"
+    assert len(shown) == 50 and shown[0][0] == "s55"
     assert "The 50 rows with the smallest p, of 60 rows." in text
     few = warner.compare_groups(
         {
@@ -553,7 +553,7 @@ def test_of_many_differences_those_with_the_smallest_p_are_shown() -> None:
             "b": _weekly(2, Categorical(["no", "yes"])),
         }
     )
-    assert [row[2] for row in _cells(few._repr_html_())][:2] == ["no", "yes"]
+    assert [row[0] for row in _cells(few._repr_html_())][:2] == ["no", "yes"]
 
 
 # Weighted groups meet the margins, and say what weights cost.
