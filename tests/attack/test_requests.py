@@ -10,6 +10,7 @@ import pytest
 
 from tests.attack import requests
 from tests.attack._frame import Finding, generator
+from tests.services import hurried as hurried
 from tests.spec.collector._web import HAS_CROWDS
 from warner.collector.collector import Collector
 from warner.collector.web import application, server

@@ -99,7 +99,9 @@ def test_bars_of_a_terminal_leave_nothing_behind(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("warner._core.progress._DELAY", 0.0)
     with pytest.raises(KeyboardInterrupt), progress(), stage("work", 2) as tell:
         tell(1)
-        time.sleep(0.5)
+        end = time.monotonic() + 60
+        while " 1 of 2 " not in screen.getvalue() and time.monotonic() < end:
+            time.sleep(0.01)
         raise KeyboardInterrupt
     assert " 1 of 2 " in screen.getvalue() and screen.getvalue().endswith("\x1b[2K\x1b[?25h\r")
 

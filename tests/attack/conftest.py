@@ -1,3 +1,0 @@
-"""What all attacks share."""
-
-from tests.services import hurried as hurried
