@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from warner._core.errors import ArgumentError
+from warner._core.text import look, meant
 from warner.app.commands.options import options
 from warner.app.terminal import note, say, warning
 from warner.app.what_files_hold import as_file, is_tally_file, read_or_count, tallies_together
@@ -235,7 +236,7 @@ class OnPaper:
                 remedy = f"Add --counts {_example(words)}, or name a table such as counts.csv"
             raise ArgumentError("--design", rule, None, remedy)
         if self.drop_missing and self.given is None and self.study is None:
-            raise self._needs_people()
+            raise self._needs_people("with --design")
         if self.drop_missing and (self.counts or self.is_of_groups):
             rule = "cannot be used with --counts, because --counts holds only people who answered"
             if not self.counts:
@@ -269,7 +270,13 @@ class OnPaper:
         design = from_text(self.design)
         require_card(self.study, self.name, self.design)
         (counts,) = self.counts
-        tally = Tally.from_counts(design, counts_by_word(counts, design.report_words))
+        words = design.report_words
+        said = counts_by_word(counts, words)
+        for word in said:
+            if look(word) not in design.code_of_look:
+                rule, remedy = f"must have the words {_quoted(words)}", meant(word, words)
+                raise ArgumentError("--counts", rule, repr(word), remedy)
+        tally = Tally.from_counts(design, said)
         return {self.name or design.text: [tally.trusted() if implausible else tally]}
 
     def read(self, path: str, by: Sequence[str] | None = None) -> dict[str, Tally]:
@@ -285,7 +292,7 @@ class OnPaper:
         cards = cards_of(self.study, path)
         if not cards:
             if self.drop_missing:
-                raise self._needs_people()
+                raise self._needs_people(f"and {path} is none")
             if self.study is not None and _has_counts(path, self.study):
                 from warner.app.commands.collecting import tallies_of_counts
 
@@ -312,11 +319,11 @@ class OnPaper:
         return tallies
 
     @staticmethod
-    def _needs_people() -> ArgumentError:
+    def _needs_people(which: str) -> ArgumentError:
         """The error of --drop-missing without a table of what people said."""
         rule = (
-            "can be used only for a table with a row for each person, and with --design or a study "
-            "whose questions have a design"
+            "can be used only for a table with a row for each person and what they said on paper, "
+            f"{which}"
         )
         return ArgumentError("--drop-missing", rule, None, "Leave out --drop-missing")
 

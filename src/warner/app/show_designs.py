@@ -878,14 +878,14 @@ def in_odds(odds: Odds, times: int = 1) -> list[str]:
     sure = f"{at_most(100 * odds.surer(), 3)} %"
     which = "a sensitive one" if odds.of_sensitive else "one of them"
     out = [
-        f"A neighbour who first thought two answers equally likely, and then sees {seen}, can be "
+        f"Somebody who first thought two answers equally likely, and then sees {seen}, can be "
         f"at most {sure} sure of {which}."
     ]
     if odds.of_sensitive:
         out.append("An answer that is not sensitive can become known.")
     if odds.delta:
         out = [
-            f"A neighbour who first thought two answers equally likely, then sees {seen} and "
+            f"Somebody who first thought two answers equally likely, then sees {seen} and "
             f"guesses, is right in at most {sure} of all cases. This includes the rare reports "
             f"that tell much more (delta = {odds.delta:.3g})."
         ]

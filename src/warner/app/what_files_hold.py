@@ -19,7 +19,7 @@ import numpy as np
 from warner import io as files
 from warner._core.atomic_files import has_replaced, temporary_file, write_whole
 from warner._core.checks import show
-from warner._core.errors import ArgumentError, FileError, MismatchError, StudyError
+from warner._core.errors import ArgumentError, FileError, MismatchError, StudyError, WarnerError
 from warner._core.progress import steps
 from warner._core.text import RANDOMISE_FIRST, file_name_key, in_one_line
 from warner.app.terminal import note, plural, say, warning
@@ -271,9 +271,13 @@ def refuse_questions(by: Sequence[str], tallies: Mapping[str, Sequence[Tally]]) 
 
 def to_have_groups(paths: Sequence[str], by: str | None) -> str:
     """What to do where files have no groups, by the columns of --by or by any."""
+    option = f"--by {by or 'COLUMN'}"
     if paths and all(path == "-" or is_tally_file(path) for path in paths):
-        option = f"--by {by or 'COLUMN'}"
         return f"Make the tally with warner tally {option}, or warner collect pull {option}"
+    with contextlib.suppress(WarnerError):
+        for path in paths:
+            files.open_reports(path)
+        return f"Count the groups first: warner tally {shlex.join(paths)} {option} -o tally.json"
     return f"The table needs the column {by}" if by else "Add --by COLUMN"
 
 

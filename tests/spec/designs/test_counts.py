@@ -131,7 +131,10 @@ def test_a_share_below_zero_is_said() -> None:
 @pytest.mark.parametrize(
     ("arguments", "wrong"),
     [
-        (["--design", "crosswise:1/4", "--counts", "yes=680,no=320"], "different or same"),
+        (
+            ["--design", "crosswise:1/4", "--counts", "yes=680,no=320"],
+            "must have the words 'different' and 'same'",
+        ),
         (["--design", "crosswise:1/4", "--counts", "680,320"], "WORD=PEOPLE"),
         (["--design", "crosswise:1/4", "--counts", "same=1,same=2"], "twice"),
         (["--design", "crosswise:1/4", "--counts", "same=1"], "different=0"),

@@ -161,7 +161,7 @@ def benchmark(
     output.check(*paths, *([choices["truth"]] if choices["truth"] else []), plot=plot_path)
     is_study = choices["truth"] is not None
     if is_study:
-        refuse_given(_OF_TALLIES, "cannot be used with --truth; leave it out", None)
+        refuse_given(_OF_TALLIES, "cannot be used with --truth")
     else:
         refuse_given(_OF_STUDIES, "can be used only with a study and --truth", None)
     if is_study:

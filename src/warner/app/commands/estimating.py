@@ -435,7 +435,7 @@ class EstimateRequest:
             remedy = f"{to_have_groups(files, columns)}. For all people together, leave out --by"
             raise ArgumentError("--by", "needs a tally of groups of people", None, remedy)
         if len(files) < 2:
-            option, rule = "--compare-groups", f"needs groups, and {files[0]} has none"
+            option, rule = "--compare-groups", "needs a tally of groups of people"
             remedy = f"{to_have_groups(files, None)}. Or name a file for each group"
             if self.by:
                 option, rule, remedy = "--by file", "needs at least 2 files", "Name the others too"
