@@ -45,7 +45,7 @@ def about_public(columns: Sequence[str]) -> str:
     'Whoever sees a report can read them too: ward.'
     """
     return (
-        "Public columns are sent with the reports, unchanged and not protected. Whoever sees a "
+        "Public columns stand beside the reports, unchanged and not protected. Whoever sees a "
         f"report can read them too: {', '.join(columns)}."
     )
 

@@ -546,11 +546,11 @@ def _designs(
 
 def _correlated(people: _People, formula: str, roles: Mapping[str, Any]) -> Any:
     """The correlations of the names in a sum."""
-    names = names_of_sum(formula)
+    names, listed = names_of_sum(formula), [*people.questions, *people.public]
     if not names or len(names) < 2:
         rule = "must be names joined by + if --correlation is given"
-        raise ArgumentError("FORMULA", rule, repr(formula), "For example smokes + drinks + income")
-    listed = [*people.questions, *people.public]
+        remedy = f"For example {' + '.join(map(in_formula, listed[:3]))}"
+        raise ArgumentError("FORMULA", rule, repr(formula), remedy)
     for name in names:
         if name not in listed:
             raise unknown("FORMULA", name, listed, "the hidden answers and public columns")

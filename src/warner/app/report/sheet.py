@@ -316,8 +316,9 @@ def _counted(study: Study, questions: list[Question], counts: str) -> list[Secti
     lines = counts_to_fill(study, questions).splitlines()
     type_in = (
         f"Type the numbers into the table {counts}, with Excel or any editor, and save it as CSV. "
-        f"The table {'has' if len(lines) <= _MOST_LINES else 'begins with'} the lines below. Type "
-        f"each number at the end of its line. {_NOT_SPLIT}"
+        f"The table {'has' if len(lines) <= _MOST_LINES else 'begins with'} the lines below, and "
+        f"warner study sheet writes it if you add --counts {counts}. Type each number at the end "
+        f"of its line. {_NOT_SPLIT}"
     )
     return [
         Section("Count", (count, Table(columns, rows))),
