@@ -14,7 +14,7 @@ from warner.domains import Domain
 from warner.reports.tally import Tally
 
 _OPTION = "--expect-groups"
-_REMEDY = "Check which files are missing, or were added"
+_LESS, _MORE = "Check which files are missing", "Check which files were added"
 _MOST = 100_000  # groups of a range, such as the days of 270 years
 _MOST_NAMED = 3  # groups of a message
 
@@ -23,7 +23,8 @@ def require_reports(totals: Iterable[Mapping[str, Tally]], reports: int | None) 
     """Refuse tallies of more or fewer reports than somebody expects."""
     counted = sum(first.n for first in _firsts(totals))
     if reports is not None and reports != counted:
-        _refuse("--expect-reports", f"is {reports:,}, but {counted:,} reports were counted")
+        check = _LESS if counted < reports else _MORE
+        _refuse("--expect-reports", f"is {reports:,}, but {counted:,} reports were counted", check)
 
 
 def require_groups(totals: Iterable[Mapping[str, Tally]], expected: Collection[str]) -> None:
@@ -40,7 +41,9 @@ def require_groups(totals: Iterable[Mapping[str, Tally]], expected: Collection[s
     for text in expected:
         if text.isdecimal():
             if int(text) != len(keys):
-                _refuse(_OPTION, f"is {int(text):,}, but {len(keys):,} groups were counted")
+                check = _LESS if len(keys) < int(text) else _MORE
+                said = f"is {int(text):,}, but {len(keys):,} groups were counted"
+                _refuse(_OPTION, said, check)
             continue
         name, sign, words = text.partition("=")
         if not sign or not words:
@@ -60,7 +63,8 @@ def require_groups(totals: Iterable[Mapping[str, Tally]], expected: Collection[s
     if others:
         problems.append(f"reports of {_in_words(others)} were counted, which you did not name")
     if problems:
-        _refuse(_OPTION, "; ".join(problems))
+        check = ". ".join([_LESS] * bool(missing) + [_MORE] * bool(others))
+        _refuse(_OPTION, "; ".join(problems), check)
 
 
 def _firsts(totals: Iterable[Mapping[str, Tally]]) -> list[Tally]:
@@ -101,5 +105,5 @@ def _in_words(keys: Sequence[tuple[str, ...]]) -> str:
     return words if rest <= 0 else f"{words} and {plural(rest, 'other group', 'other groups')}"
 
 
-def _refuse(option: str, what: str) -> None:
-    raise ArgumentError(option, f"{what}, so nothing was written", None, _REMEDY)
+def _refuse(option: str, what: str, check: str) -> None:
+    raise ArgumentError(option, f"{what}, so nothing was written", None, check)

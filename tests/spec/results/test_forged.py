@@ -170,7 +170,7 @@ def test_each_group_has_the_bounds_of_its_own_reports(
         assert np.array(in_table, dtype=float) == pytest.approx(bounds, abs=1e-6)
     said = run("estimate", "t.json", "--by", "ward", "--forged", "2%", ok=False)
     assert "made-up reports of one group can move the shares of others" in said.stderr
-    assert "estimate that tally without --by" in said.stderr
+    assert "Leave out --by: each group of a tally then has its bounds" in said.stderr
 
 
 def test_added_reports_move_a_share_by_what_the_estimate_says_anew() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -195,7 +196,7 @@ def randomize(
     if by_card and seed is None:
         warning(
             f"{', '.join(by_card)}: people randomise their answers themselves, with a "
-            "card on paper. If VALUES holds what they said or ticked, it is now randomised a "
+            f"card on paper. If {values} holds what they said or ticked, it is now randomised a "
             "second time, and estimates will be wrong. To count such answers, run: warner tally "
             f"{values} --study {study}"
         )
@@ -603,11 +604,11 @@ def tally(
     if names is not None:
         _warn_of_groups(totals.values(), smallest_group)
     if plan is not None and plan.design is not None:
-        again = (
-            "To let estimates allow for this, name the study again: warner estimate TALLY --study "
-            "STUDY"
+        written = "TALLY" if output == "-" else shlex.join(paths.values())
+        say(
+            f"The study says how people were drawn ({plan.design.text}). To let estimates allow "
+            f"for this, name the study again: warner estimate {written} --study {study}"
         )
-        say(f"The study says how people were drawn ({plan.design.text}). {again}")
 
 
 def _of_study(

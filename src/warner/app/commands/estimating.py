@@ -117,10 +117,6 @@ _NOT_OF_TWO_CARDS = (
 _NOT_OF_GROUPS = ("method_name", "joint", "kind", "with_reports", "background")
 
 
-_FORGED_IN_GROUPS = (
-    "To see the bounds of each group, count the groups with warner tally --by, and estimate that "
-    "tally without --by, each group by itself"
-)
 _ABOUT_FORGED_GROUPS = (
     "This share of made-up reports is taken in each group by itself. Whoever makes up reports can "
     "choose the group: if all of them may be in one group, they are a larger share of its reports."
@@ -340,7 +336,9 @@ class EstimateRequest:
                 refuse_given([name], f"needs {needed}, and cannot be used with {way}", None)
         if way is not None:
             why = f"cannot be used with {way}, because made-up reports of one group can move the "
-            each = f"{_FORGED_IN_GROUPS}. Several files: estimate each by itself"
+            each = f"Leave out {way}: each group of a tally then has its bounds"
+            if len(self.tallies) > 1:
+                each = f"Estimate each file by itself, without {way}"
             refuse_given(["forged"], f"{why}shares of others", each)
             rule, remedy = f"cannot be used with {way}", f"Leave out {{}} or {way}"
             refuse_given(_NOT_OF_GROUPS, rule, remedy)
