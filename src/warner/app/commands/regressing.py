@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -13,7 +14,7 @@ import numpy as np
 
 from warner import io as files
 from warner._core.checks import unknown
-from warner._core.errors import ArgumentError, ReportError
+from warner._core.errors import ArgumentError, FileError, ReportError
 from warner._core.survey_design import SurveyDesign
 from warner._core.table import Column, Table
 from warner._core.text import look, meant
@@ -33,7 +34,12 @@ from warner.app.on_paper import (
     require_card,
 )
 from warner.app.terminal import say, show
-from warner.app.what_files_hold import require_study, warn_of_simulation, warn_of_title
+from warner.app.what_files_hold import (
+    is_tally_file,
+    require_study,
+    warn_of_simulation,
+    warn_of_title,
+)
 from warner.designs import LatentClasses, ListExperiment, PaperDesign, from_text, groups_from_text
 from warner.designs.texts import BY_NAME, NAMES_OF_GROUPS, with_name
 from warner.io.counts_by_hand import remedy_of_words, written_alike
@@ -190,6 +196,9 @@ def regress(
         warner regress reports.parquet "smokes ~ age" --weights w --cluster school --strata region
     """
     output.check(reports, *([study] if study else []))
+    if Path(reports).is_file() and is_tally_file(reports):
+        rule = "is a tally, which does not say what the same person answered"
+        raise FileError(reports, rule, None, "Give the reports that were counted for it")
     plan = None if study is None else Study.load(study)
     drawn = design_of(weights, cluster, strata, plan)
     if group is not None and not said_by:
@@ -331,7 +340,8 @@ class _People:
         """The reports about a hidden answer."""
         if name not in self.questions:
             listed = list(self.questions)
-            rule = f"must name one of the questions {', '.join(listed)}"
+            which = "one of the questions" if len(listed) > 1 else "the question"
+            rule = f"must name {which} {', '.join(listed)}"
             example = f"{in_formula(listed[0])} ~ {in_formula(next(iter(self.public), 'ward'))}"
             remedy = meant(name, listed) or f"For example {example}"
             raise ArgumentError("FORMULA", rule, repr(name), remedy)
