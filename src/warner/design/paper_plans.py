@@ -292,5 +292,6 @@ def designs_of_width(
             f"{_points(least)} points"
         )
         remedy = f"Plan for well over {enough:,} people, or allow a wider interval"
-        raise ArgumentError("--width", rule, f"{width:g}", remedy)
+        got = f"{width:g}, which is {_points(width)} points"
+        raise ArgumentError("--width", rule, got, remedy)
     return sorted(made, key=lambda pair: pair[1].requested)

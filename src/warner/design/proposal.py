@@ -441,16 +441,18 @@ class Proposal(Tabular):
         Args:
             among: the number of questions, of which each person is asked one.
         """
-        said = []
+        said, enough = [], ""
         if self.best.people is not None:
-            enough = f"{self.best.people * among:,}"
-            said.append(f"For an interval of {in_points(self.width)}, {enough} people are enough.")
+            people = f"{self.best.people * among:,} people are enough"
+            enough = f"an interval of {in_points(self.width)}, {people}"
+        if self.meets and enough:
+            said.append(f"For {enough}.")
         if not self.meets:
-            few = self.domain.size <= 2
-            said.append(
-                "These intervals are wider than wanted. Ask more people"
-                + (", or allow a larger epsilon." if few else ", or ask for fewer values.")
-            )
+            instead = "allow a larger epsilon" if self.domain.size <= 2 else "ask for fewer values"
+            more = f"Ask more people: for {enough}. Or {instead}."
+            if not enough:
+                more = f"Ask more people, or {instead}."
+            said.append(f"These intervals are wider than wanted. {more}")
             width = self.best.expected.share
             if width is not None and width > _TELLS_NOTHING:
                 said.append(

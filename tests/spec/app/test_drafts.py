@@ -143,7 +143,7 @@ def test_too_few_people_are_told_so(draft: Path) -> None:
     draft.write_text('[attributes.smokes]\nvalues = ["no", "yes"]\nepsilon = 1.0\n')
     said = " ".join(run("plan", "draft.toml", "--people", "20").output.split())
     assert (
-        "Ask more people, or allow a larger epsilon. Such wide intervals tell next to nothing"
+        "people are enough. Or allow a larger epsilon. Such wide intervals tell next to nothing"
         in said
     )
     assert "fewer values" not in said
