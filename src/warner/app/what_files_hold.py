@@ -157,7 +157,7 @@ def warn_of_design(tallies: Iterable[Tally]) -> None:
         roles = " ".join(f"--{role} {shlex.quote(name)}" for role, name in drawn.roles.items())
         warning(
             f"The study says how people were drawn: {drawn.text}. These estimates do not "
-            f"use that. To use it, add {roles}, or --study STUDY."
+            f"use that. To use it, add {roles}."
         )
 
 

@@ -73,7 +73,9 @@ def from_text(text: str, domain: Domain | None = None) -> PaperDesign:
         names = [*BY_NAME, *NAMES_OF_GROUPS]
         rule = f"must be one of {', '.join(names)}"
         near = meant(name.split()[0], names) if name else None
-        remedy = near or "For a die with one number for yes and one for no, write forced:1/6,1/6"
+        remedy = near or "For example crosswise:1/4"
+        if not near and name.startswith(("die", "dice")):
+            remedy = "For a die with one number for yes and one for no, write forced:1/6,1/6"
         raise ArgumentError("design", rule, show(text), remedy)
     if cls is ForcedResponse:
         return _forced(text, *_values(text, EXAMPLES[name]), domain)
@@ -123,7 +125,7 @@ def _values(text: str, example: str) -> tuple[list[str], dict[str, str]]:
     named = {key.strip(): value.strip() for key, sign, value in pairs if sign}
     plain = [word for word in words if "=" not in word]
     if (plain and named) or len(named) + len(plain) < len(words):
-        rule = "must name all chances or no chance, and no chance twice"
+        rule = "must name all chances or none" if plain and named else "names a chance twice"
         raise ArgumentError("design", rule, show(text), f"For example {show(example)}")
     return plain, named
 

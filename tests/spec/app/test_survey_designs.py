@@ -327,7 +327,7 @@ def test_a_study_with_a_design_is_not_served() -> None:
 def test_a_tally_remembers_the_design_of_its_study(here: Path) -> None:
     """Rejects an estimate that takes weighted people alike without a word."""
     said = "drawn: weighted by w, in clusters by school, in strata by region."
-    remedy = f"add {' '.join(BY)}, or --study STUDY"
+    remedy = f"To use it, add {' '.join(BY)}."
     for command in (
         ["estimate", "t.json", "--by", "sex", "--only", "smokes"],
         ["estimate", "t.json", "--by", "sex", "--only", "smokes", "--compare-groups"],

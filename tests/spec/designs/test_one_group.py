@@ -120,7 +120,7 @@ def test_reports_are_drawn_from_the_table(design: PaperDesign) -> None:
         ("forced:1/6", "must have two chances"),
         ("forced:yes=1/2,no=1/2", "have a sum below 1"),
         ("forced:yes=0,no=1/6", "whose answer is yes"),
-        ("unrelated:.7,q=.2", "must name all chances or no chance"),
+        ("unrelated:.7,q=.2", "must name all chances or none"),
         ("kuk:4/5,1/4,two", "draws: must be a whole number"),
         ("kuk:4/5,4/5", "make all reports useless"),
         ("kuk:4/5,0", "whose answer is yes"),
