@@ -391,17 +391,19 @@ def add_tallies(
         if total and tallies.keys() != total.keys():
             remedy = "Add them in separate runs"
             raise other_questions("tallies", (first, total), (path, tallies), remedy=remedy)
+        if total:
+            apart({name: [total[name], tally] for name, tally in tallies.items()})
         try:
             total = {n: merge_apart([total[n], t]) if total else t for n, t in tallies.items()}
         except MismatchError as error:
-            apart = any(tallies[name].header != t.header for name, t in total.items())
+            differ = any(tallies[name].header != t.header for name, t in total.items())
             same = all(
                 tallies[name].header.get("domain") == t.header.get("domain")
                 for name, t in total.items()
             )
             problem = (
                 f"{error} {_TOGETHER} {' '.join(map(shlex.quote, inputs or parts))}"
-                if apart and same
+                if differ and same
                 else str(error)
             )
         else:

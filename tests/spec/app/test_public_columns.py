@@ -134,7 +134,7 @@ def test_tallies_of_groups_merge_as_before(here: Path) -> None:
     assert "by different columns" in run("merge", "a.json", "ward.json", ok=False).output
     run("tally", "a.csv", "-o", "plain.json")
     assert (
-        "a tally without groups cannot be added"
+        "must all be tallies of groups of people, or all tallies without groups"
         in run("merge", "a.json", "plain.json", ok=False).output
     )
     Path("copy.json").write_bytes(Path("a.json").read_bytes())
