@@ -401,6 +401,7 @@ class Domain(Hinting, ABC):
         kind: the name of the class in ``spec``, and so in the headers of reports and tallies.
         study: how a study file writes the domain; None where it cannot.
         noun: what answers are called in messages, in the plural.
+        usual_mechanism: the name of one that takes such values, for messages of those that do not.
         remedy: an action that helps against answers outside the domain, for messages.
         is_public: whether it is of a public column, so that a message may say which value is near.
         too_many: an action where a domain has more values than mechanisms take, for messages.
@@ -424,6 +425,7 @@ class Domain(Hinting, ABC):
     kind: ClassVar[str]
     study: ClassVar[StudyEntry | None] = None
     noun: ClassVar[str] = "labels of the study"
+    usual_mechanism: ClassVar[str] = "RandomizedResponse"
     remedy: str = "Correct the answers, or allow one more value, such as 'other'"
     too_many: ClassVar[str] = "Use PerAttribute"
 
@@ -501,8 +503,7 @@ class Domain(Hinting, ABC):
             ValuesError: a number outside the domain.
         """
         rule = "must be Integers or Interval for a mechanism of numbers"
-        other = "Gaussian" if self.dimension else "RandomizedResponse"
-        remedy = f"For these values use a mechanism such as {other}"
+        remedy = f"For such values use a mechanism such as {self.usual_mechanism}"
         raise ArgumentTypeError("domain", rule, type(self).__name__, remedy)
 
     @property

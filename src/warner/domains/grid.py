@@ -63,6 +63,7 @@ class Grid(Domain):
         "grid = { rows = 24, columns = 16, side = 0.5 }",
     )
     noun = "cells, written as row,column"
+    usual_mechanism = "PlanarGeometric"
     remedy = "Correct the answers, or widen the grid"
     dimension = 2
 
@@ -181,6 +182,7 @@ class Points(Domain):
     """
 
     kind = "points"
+    usual_mechanism = "Exponential"
 
     def __init__(self, points: Any) -> None:
         try:

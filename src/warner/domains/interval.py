@@ -61,6 +61,7 @@ class Interval(Domain):
         "interval = { low = 0, high = 60, bins = 30 }",
     )
     noun = "numbers"
+    usual_mechanism = "Laplace"
     remedy = (
         "Correct the answers, widen the limits, or write clip = true, which takes the nearest "
         "limit instead"
@@ -176,6 +177,7 @@ class Integers(Domain):
         "integers", "[low, high], both included", tuple[int, int], "integers = [0, 120]"
     )
     noun = "integers"
+    usual_mechanism = "Geometric"
     remedy = "Correct the answers, or widen the limits"
     is_ordered = True
     is_numeric = True

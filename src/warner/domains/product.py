@@ -53,6 +53,7 @@ class Product(Domain):
     """
 
     kind = "product"
+    usual_mechanism = "PerAttribute"
 
     def __init__(
         self, attributes: Mapping[str, Domain] | None = None, /, **domains: Domain

@@ -185,9 +185,8 @@ class Geometric(Noise):
     def __init__(self, domain: Domain, epsilon: float, reach: int | None = None) -> None:
         if isinstance(domain, Domain) and (not domain.is_numeric or domain.is_binned):
             rule = "must be Integers"
-            other = "Laplace" if domain.is_binned else "RandomizedResponse"
-            other = "PlanarGeometric" if domain.raster is not None else other
-            raise ArgumentTypeError("domain", rule, type(domain).__name__, f"Use {other}")
+            remedy = f"For such values use {domain.usual_mechanism}"
+            raise ArgumentTypeError("domain", rule, type(domain).__name__, remedy)
         super().__init__(domain, epsilon)
         e = exp(-self.requested)
         check_representable(self.requested, e, "a step of the noise")

@@ -79,7 +79,7 @@ class Exponential(Mechanism):
         super().__init__(domain, epsilon)
         if not domain.dimension or domain.is_binned:
             rule = "must be Integers, Grid or Points"
-            remedy = "Use Integers" if domain.is_binned else "For labels use RandomizedResponse"
+            remedy = f"For such values use {domain.usual_mechanism}"
             raise ArgumentTypeError("domain", rule, type(domain).__name__, remedy)
         integer(
             "number of values", domain.size, 2, _MOST_VALUES, "Use Geometric or PlanarGeometric"

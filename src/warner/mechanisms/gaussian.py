@@ -171,7 +171,7 @@ class Gaussian(Numeric):
         Mechanism.__init__(self, domain, epsilon)
         if not domain.dimension:
             rule = "must be Interval, Integers, Grid or Points"
-            remedy = "For labels use RandomizedResponse"
+            remedy = f"For such values use {domain.usual_mechanism}"
             raise ArgumentTypeError("domain", rule, type(domain).__name__, remedy)
         if not domain.is_numeric:
             # All pairs are compared. The check comes before the points of a large grid are made.

@@ -274,7 +274,9 @@ class Planar(Mechanism):
         cells = domain.raster
         if cells is None or cells.rows < 2 or cells.columns < 2:
             rule = "must be a Grid of at least 2 rows and 2 columns"
-            remedy = "For numbers on a line use the domain Integers and the mechanism Geometric"
+            remedy = f"For such values use {domain.usual_mechanism}"
+            if cells is not None:  # in one row
+                remedy = "Use the domain Integers and the mechanism Geometric"
             got = type(domain).__name__
             got += "" if cells is None else f" of {cells.rows} x {cells.columns}"
             raise ArgumentTypeError("domain", rule, got, remedy)

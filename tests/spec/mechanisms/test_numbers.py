@@ -400,3 +400,30 @@ def test_more_numbers_than_can_be_estimated_are_refused_at_once(make: type[Mecha
     with pytest.raises(ArgumentError, match=r"2,097,152 values.*got 16,000,001.*fewer bins"):
         make(Integers(0, 16_000_000), 1.0)
     refused(ArgumentTypeError, "", make, "integers", 1.0)
+
+
+VALUES = {
+    "labels": warner.Categorical(["a", "b"]),
+    "numbers": Interval(0, 10, 5),
+    "integers": Integers(0, 9),
+    "cells": Grid(3, 3),
+    "points": Points([[0.0, 0.0], [1.0, 1.0], [2.0, 0.0]]),
+    "integers or no answer": warner.domains.with_missing(Integers(0, 5), "answer"),
+}
+
+
+@pytest.mark.parametrize("values", list(VALUES))
+def test_who_refuses_values_names_a_mechanism_that_takes_them(values: str) -> None:
+    """Rejects one remedy for all values, such as RandomizedResponse for an interval, and a remedy
+    that refuses the same values.
+    """
+    domain = VALUES[values]
+    usual = domain.usual_mechanism
+    assert getattr(warner.mechanisms, usual)(domain, 1.0).domain == domain
+    for name in ("Geometric", "Exponential", "PlanarLaplace", "StochasticRounding"):
+        try:
+            getattr(warner.mechanisms, name)(domain, 1.0)
+        except ArgumentTypeError as error:
+            assert usual in str(error) or "a mechanism for labels" in str(error)
+    row = Grid(1, 5)
+    refused(ArgumentTypeError, "Use the domain Integers", warner.mechanisms.PlanarLaplace, row, 1.0)
