@@ -170,7 +170,7 @@ def attribute_names(names: Any, allowed: Sequence[str]) -> list[str]:
         remedy = f"For example {list(allowed[:2])}"
         raise ArgumentTypeError("attributes", "must be a list of names", kind(names), remedy)
     if not names or any(name not in allowed for name in names) or len(set(names)) < len(names):
-        rule = f"must be different names among {', '.join(allowed)}"
+        rule = f"must name questions ({', '.join(allowed)}), each of them once"
         hints = [meant(str(name), allowed) for name in names if name not in allowed]
         got = ", ".join(map(repr, names)) or "none"
         raise ArgumentError("attributes", rule, got, " ".join(filter(None, hints)) or None)

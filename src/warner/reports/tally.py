@@ -561,7 +561,9 @@ class Tally(Hinting):
             ArgumentError: no names, a name twice, or no column of this tally.
         """
         if not names or len(set(names)) < len(names) or any(n not in self.columns for n in names):
-            rule = f"must be different names among {', '.join(self.names) or 'no public columns'}"
+            rule = "cannot be used: the tally has no public columns"
+            if self.names:
+                rule = f"must name public columns ({', '.join(self.names)}), each of them once"
             hints = [meant(str(name), self.names) for name in names if name not in self.names]
             remedy = next(filter(None, hints), None)
             raise ArgumentError("by", rule, ", ".join(map(show, names)) or "none", remedy)

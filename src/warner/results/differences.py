@@ -579,6 +579,8 @@ def compare_groups(
             "",
             "",
         )  # two estimates say themselves what is doubtful
+        if isinstance(names, str) or len(names) != 2:
+            raise ArgumentError("names", "must be two texts, one for each estimate", show(names))
         samples = [_sample(x, name, target) for x, name in zip((a, b), names, strict=True)]
         pairs = [(samples[0], samples[1])]
     domain = _one_domain(samples)
@@ -796,8 +798,13 @@ def _pairs_of_groups(
     everyone = list(samples.values())
     if len(everyone) < 2:
         rule = f"at least two must have {LEAST_REPORTS} reports or more"
-        got = f"{len(everyone)} of {len(labels)}"
-        raise EmptyError("groups", rule, got, "Join small groups, or collect more reports")
+        got, remedy = (
+            f"{len(everyone)} of {len(labels)}",
+            "Join small groups, or collect more reports",
+        )
+        if len(labels) < 2:
+            rule, got, remedy = "must be two or more", str(len(labels)), "Add another group"
+        raise EmptyError("groups", rule, got, remedy)
     if reference is not None:
         against = table.place(reference, "reference")
         if against not in samples:

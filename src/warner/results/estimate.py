@@ -192,7 +192,9 @@ class Estimate(Solution):
         if self.groups is None:
             return self
         rule, got = "has several groups of people", f"{len(self):,} groups"
-        raise ArgumentError("estimate", rule, got, "Take one of them: result[key]")
+        key = next(iter(self))
+        remedy = f"Take one of them, for example result[{(key[0] if len(key) == 1 else key)!r}]"
+        raise ArgumentError("estimate", rule, got, remedy)
 
     @cached_property
     def by_question(self) -> tuple[Estimate, ...]:

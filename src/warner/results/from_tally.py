@@ -214,7 +214,7 @@ def possible_values(data: LikelihoodData, values: Any) -> np.ndarray:
         problem = f"must all be among the {data.domain.size} values of the question"
         shown = show(listed[error.position])
     if problem is None and len(indices) < len(listed):
-        problem = "must not name a value, or a bin of values, twice"
+        problem = f"must not name a {'bin of values' if data.domain.is_binned else 'value'} twice"
     elif problem is None and len(indices) < 2:
         problem, shown = "must be at least 2 values", str(len(listed))
     if problem is not None:

@@ -654,21 +654,24 @@ def _points(domain: Domain, name: str) -> np.ndarray:
     """The coordinates (K, d) of the values; refused where values have none."""
     if domain.points is not None:
         return domain.points
-    each, other = (
-        ("combination", "Estimate the question with numbers by itself")
-        if domain.attributes
-        else ("value", "Use Integers or Interval if the values are numbers")
-    )
+    each = "combination" if domain.attributes else "value"
     rule = "needs values that are numbers or places, such as Integers, Interval or Grid"
-    remedy = f"{other}. For the mean of scores, use {_WEIGHTS} for each {each}"
+    remedy = f"{_of_numbers(domain)}. For the mean of scores, use {_WEIGHTS} for each {each}"
     raise ArgumentTypeError(name, rule, type(domain).__name__, remedy)
+
+
+def _of_numbers(domain: Domain) -> str:
+    """What to do for a summary of numbers of values that are none."""
+    if domain.attributes:
+        return "Estimate the question with numbers by itself"
+    return "Use Integers or Interval if the values are numbers"
 
 
 def _line(domain: Domain, name: str) -> np.ndarray:
     """The coordinates (K,) of values on a line; refused where values are elsewhere."""
-    points = _points(domain, name)
-    if points.shape[1] == 1:
+    points = domain.points
+    if points is not None and points.shape[1] == 1:
         return points[:, 0]
     rule = "needs values in an order, such as Integers or Interval"
-    remedy = f"Use mean() or variance(), or {_WEIGHTS} for each value"
+    remedy = "Use mean() or variance()" if points is not None else _of_numbers(domain)
     raise ArgumentTypeError(name, rule, type(domain).__name__, remedy)

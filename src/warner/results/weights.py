@@ -291,14 +291,18 @@ def _checked(
     """The margins, with tuples of columns."""
     if not isinstance(margins, Mapping) or not margins:
         rule = "must be a dict {column: {value: number of people}}"
-        raise ArgumentTypeError("margins", rule, kind(margins))
+        raise ArgumentTypeError("margins", rule, _kind_of_dict(margins))
     checked = []
     for columns, numbers in margins.items():
         if not isinstance(numbers, Mapping) or not numbers:
             rule = "must be a dict {value: number of people}"
-            raise ArgumentTypeError(f"margin {columns}", rule, kind(numbers))
+            raise ArgumentTypeError(f"margin {columns}", rule, _kind_of_dict(numbers))
         checked.append((columns if isinstance(columns, tuple) else (columns,), numbers))
     return checked
+
+
+def _kind_of_dict(value: Any) -> str:
+    return "an empty dict" if isinstance(value, Mapping) and not value else kind(value)
 
 
 def _target(table: GroupTable, columns: tuple[str, ...], numbers: Mapping[Any, float]) -> Target:

@@ -147,7 +147,7 @@ def test_attributes_of_a_group_have_their_own_names_in_python() -> None:
     assert result.marginal("a").interval().shape == (2, 2)
     # The name of a group stands for its attributes.
     assert list(warner.estimate(tally, attributes=["c", "ab"]).domain.attributes) == ["c", "a", "b"]
-    with pytest.raises(ArgumentError, match="different names"):
+    with pytest.raises(ArgumentError, match="must name questions"):
         warner.estimate(tally, attributes=["ab", "a"])
 
 

@@ -495,3 +495,21 @@ def test_a_narrow_table_keeps_the_corrected_p() -> None:
     }
     shown = str(compare_groups(groups))
     assert "p (Holm)" in shown and "Columns not shown here: p." in shown
+
+
+def test_mistakes_with_groups_are_told_from_each_other() -> None:
+    """Rejects Python's own error for names, an empty dict that is called a dict, an advice to join
+    the only group, and a key that no result has.
+    """
+    tally = MECHANISM.tally(MECHANISM.randomize([0, 1] * 100))
+    wards = MECHANISM.tally(
+        MECHANISM.randomize([0, 1] * 100), by={"ward": ["north", "south"] * 100}
+    )
+    both = [estimate(tally), estimate(tally)]
+    for names in (("a",), "ab"):
+        refused(ArgumentError, "names: must be two texts", compare_groups, *both, names=names)
+    refused(EmptyError, "must be two or more; got 1. Add", compare_groups, {"north": tally})
+    refused(ArgumentTypeError, "got an empty dict", warner.weighted, wards, margins={"ward": {}})
+    refused(ArgumentError, r"for example result\['north'\]", estimate(wards).mean)
+    refused(ArgumentError, r"name public columns \(ward\), each", wards.by, "ward", "ward")
+    refused(ArgumentError, "must not name a value twice", estimate, tally, values=[0, 0, 1])

@@ -351,7 +351,7 @@ LONELY = np.repeat(["n", "s"], [110, 10])
             {"cluster": "school", "strata": "region"},
             "'school': each cluster must belong to only one stratum of 'region'; got 0 in several",
         ),
-        (_with(), {"cluster": "school", "by": "age"}, "by: must be different names among"),
+        (_with(), {"cluster": "school", "by": "age"}, "by: must name public columns"),
         (
             _with(),
             {"cluster": "school", "pool": "partial"},
