@@ -69,7 +69,8 @@ def _pair(p: Any, q: Any) -> tuple[np.ndarray, np.ndarray]:
             raise ArgumentError(name, "must be finite", "NaN or infinity")
         arrays.append(array)
     if arrays[0].size != arrays[1].size:
-        raise ArgumentError("q", f"must be as long as p, {arrays[0].size}", str(arrays[1].size))
+        rule = f"must have as many numbers as p, {arrays[0].size}"
+        raise ArgumentError("q", rule, str(arrays[1].size))
     return arrays[0], arrays[1]
 
 

@@ -520,6 +520,14 @@ class Domain(Hinting, ABC):
         return [(float(axis.min()), float(axis.max())) for axis in points.T]
 
     @property
+    def rule(self) -> str:
+        """What an answer must be, for messages."""
+        if not self.is_binned:
+            return f"must be one of the {self.size} values"
+        ((low, high), *_) = self.ends
+        return f"must be a number from {low:g} to {high:g}"
+
+    @property
     def bin_width(self) -> float:
         return 0.0
 
@@ -659,5 +667,4 @@ class Domain(Hinting, ABC):
         """Raise ValuesError for the positions at which ``outside`` (n,) is true."""
         where = np.flatnonzero(outside)
         if where.size:
-            rule = f"must be one of the {self.size} values"
-            raise ValuesError(int(where[0]), rule, got, remedy or self.remedy, more=where[1:])
+            raise ValuesError(int(where[0]), self.rule, got, remedy or self.remedy, more=where[1:])

@@ -209,7 +209,7 @@ class Points(Domain):
         self._points.setflags(write=False)
         self._table = {tuple(row): i for i, row in enumerate(self._points.tolist())}
         if len(self._table) < self.size:
-            got = f"{self.size} points, of which {len(self._table)} are different"
+            got = f"{self.size} points, only {len(self._table)} of them different"
             raise ArgumentError("points", "must all be different", got)
 
     @property

@@ -130,8 +130,7 @@ class Interval(Domain):
                     FrameWarning,
                 )
             return np.asarray(inside)
-        got = f"a number outside {self.low:g} to {self.high:g}"
-        self._refuse((array < self.low) | (array > self.high), got)
+        self._refuse((array < self.low) | (array > self.high), "a number outside these limits")
         return array
 
     def decode(self, index: Any) -> list[float]:

@@ -75,7 +75,7 @@ class AnswerColumn:
             return replace(self, domain=plain).encoded(column, plain.encode)
         absent, nonresponse = self.absent(column), self.domain.nonresponse
         if self.domain.missing.policy == "refuse":
-            self._refuse(column, absent, self._outside, "no answer", encode)
+            self._refuse(column, absent, self.domain.rule, "no answer", encode)
             return self._present(column, encode)
         # ``encode`` says the number of nonresponse that is a value. Rows of people who are left
         # out, which :meth:`absent` names, hold some answer.
@@ -133,10 +133,6 @@ class AnswerColumn:
         answers[:] = column.to_pylist()
         return self._checked(column, answers, items.said)
 
-    @property
-    def _outside(self) -> str:
-        return f"must be one of the {self.domain.size} values"
-
     def _with_placeholders(self, column: pa.Array) -> np.ndarray:
         """Indices where some texts are placeholders of tags: the other texts are answers."""
         untagged, placeholders = self.domain.untagged, self.domain.placeholders
@@ -166,12 +162,12 @@ class AnswerColumn:
         outside = pc.is_null(index).to_numpy(zero_copy_only=False)
         if outside.any():
             # Rows without labels have the index 0 while the other rows are looked at.
-            self._refuse(column, outside & _are_empty(column), self._outside, EMPTY, _zeros)
+            self._refuse(column, outside & _are_empty(column), self.domain.rule, EMPTY, _zeros)
             remedy = SPELLING if (_alike(column, labels) & outside).any() else None
             if remedy is None and self.domain.is_public:
                 # The text is not shown: it is an answer where columns were exchanged.
                 remedy = meant(texts[int(np.argmax(outside))].as_py(), labels)
-            self._refuse(column, outside, self._outside, "another text", _zeros, remedy)
+            self._refuse(column, outside, self.domain.rule, "another text", _zeros, remedy)
         return np.asarray(index.to_numpy(zero_copy_only=False).astype(np.int64))
 
     def _numbers(

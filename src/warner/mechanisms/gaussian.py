@@ -177,6 +177,7 @@ class Gaussian(Numeric):
             # All pairs are compared. The check comes before the points of a large grid are made.
             remedy = "Use fewer points" if domain.raster is None else "Use larger cells"
             integer("number of values", domain.size, 2, _MOST_VALUES, remedy)
+        assert domain.points is not None
         self.delta = probability("delta", delta)
         if self.delta < _LEAST_DELTA:
             rule = f"must be at least {_LEAST_DELTA:g}, because rounding loses a smaller delta"

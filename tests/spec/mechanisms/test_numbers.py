@@ -427,3 +427,11 @@ def test_who_refuses_values_names_a_mechanism_that_takes_them(values: str) -> No
             assert usual in str(error) or "a mechanism for labels" in str(error)
     row = Grid(1, 5)
     refused(ArgumentTypeError, "Use the domain Integers", warner.mechanisms.PlanarLaplace, row, 1.0)
+
+
+def test_an_answer_outside_the_limits_is_told_the_limits_and_not_the_bins() -> None:
+    """Rejects "must be one of the 5 values" for numbers in bins, of which people can give any."""
+    device = SquareWave(Interval(0, 10, 5), 1.0)
+    refused(
+        ValuesError, "must be a number from 0 to 10; got a number outside", device.randomize, [11]
+    )
