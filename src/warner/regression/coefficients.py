@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import choice
+from warner._core.checks import choice, unknown
 from warner._core.errors import ArgumentError
 from warner._core.extras import scipy
 from warner._core.survey_design import DrawnSample
@@ -287,12 +287,15 @@ class Coefficients(Tabular):
             ArgumentError: no such column, or no such equation.
         """
         listed = [names] if isinstance(names, str) else list(names)
+        terms = [_term_of(name) for name in self.names]
+        for name in listed or [""]:
+            if name not in (*self.names, *terms):
+                raise unknown("names", name, dict.fromkeys(terms), "the covariates")
         columns = [
-            i for i, name in enumerate(self.names) if name in listed or _term_of(name) in listed
+            i
+            for i, (name, term) in enumerate(zip(self.names, terms, strict=True))
+            if name in listed or term in listed
         ]
-        if not columns:
-            got = ", ".join(repr(name) for name in listed)
-            raise ArgumentError("names", f"must be among {', '.join(self.names)}", got)
 
         width, equations = len(self.names), self._tested if outcomes is None else outcomes
         of = [self.outcomes.index(choice("outcomes", each, self.outcomes)) for each in equations]

@@ -152,7 +152,16 @@ def test_wald_test_of_all_columns_of_a_covariate() -> None:
     single = found.wald("ward[T.north]")
     z = found.z[:, found.names.index("ward[T.north]")]
     assert single.statistic > max(z**2) - 1e-9
-    refused(ArgumentError, "names: must be among Intercept, age", found.wald, "height")
+    refused(
+        ArgumentError, "names: must be one of the covariates: Intercept, age", found.wald, "height"
+    )
+
+
+def test_a_misspelt_covariate_beside_others_is_not_left_out_of_a_test() -> None:
+    """Rejects a Wald test of those names alone that the regression has."""
+    refused(
+        ArgumentError, "got 'wrad'. Is 'ward' meant", regress(REPORTS, PEOPLE).wald, ["age", "wrad"]
+    )
 
 
 def test_one_attribute_of_several() -> None:
