@@ -266,8 +266,10 @@ class Coefficients(Tabular):
             ArgumentError: another model than the logit, which has no odds ratios.
         """
         if not self._is_logit:
-            rule = "can be computed only with link='logit'"
-            raise ArgumentError("odds_ratios", rule, None, "Regress again with link='logit'")
+            rule, remedy = "cannot be computed: these coefficients are not of log-odds", None
+            if getattr(self, "link", getattr(self, "family", "normal")) != "normal":
+                remedy = "Regress again with link='logit'"
+            raise ArgumentError("odds_ratios", rule, None, remedy)
         with np.errstate(over="ignore"):
             logs = np.concatenate([self.coefficients[..., None], self.interval(level)], axis=-1)
             return np.asarray(np.exp(logs))

@@ -164,6 +164,14 @@ def test_a_misspelt_covariate_beside_others_is_not_left_out_of_a_test() -> None:
     )
 
 
+def test_a_mean_without_odds_is_not_sent_to_a_link() -> None:
+    """Rejects the advice to pass a link, which a regression on a mean refuses."""
+    visits = RandomizedResponse(Integers(0, 3), 2.0)
+    reports = visits.randomize([0, 1, 2, 3] * 150, rng=np.random.default_rng(1))
+    said = refused(ArgumentError, "", regress(reports, {"age": AGE}, kind="mean").odds_ratios)
+    assert said == "odds_ratios: cannot be computed: these coefficients are not of log-odds."
+
+
 def test_one_attribute_of_several() -> None:
     rng = np.random.default_rng(2)
     people = Product(often=OFTEN, visits=Integers(0, 3))

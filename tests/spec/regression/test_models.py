@@ -256,7 +256,7 @@ def test_links_other_than_the_logit_have_no_odds() -> None:
     new = {"age": [-1.0, 0.0, 1.0]}
     assert probit.predict(new).shares == pytest.approx(logit.predict(new).shares, abs=0.02)
     assert probit.predict(new).low == pytest.approx(logit.predict(new).low, abs=0.03)
-    refused(ArgumentError, "only with link='logit'", probit.odds_ratios)
+    refused(ArgumentError, "not of log-odds. Regress again with link='logit'", probit.odds_ratios)
 
 
 def test_groups_with_cards_of_their_own() -> None:
