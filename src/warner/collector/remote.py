@@ -303,6 +303,8 @@ class Remote:
                 "If the collector was started with --lan, add --trust STUDY.lan.pem, the file that "
                 "it wrote into the folder of the study"
             )
+            if self.trust is not None:
+                remedy = f"Is {self.trust} the file that this collector wrote?"
         elif isinstance(reason, ssl.SSLError):
             rule = f"cannot be reached with https:// ({text})"
             remedy = "On the collector's own machine, write http:// instead of https://"

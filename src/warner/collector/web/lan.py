@@ -57,15 +57,14 @@ def checked_address(address: str | None) -> str:
     ...
     warner._core.errors.ArgumentError: --lan: needs a local network, but ...
     """
-    remedy = "Join the wireless network of the people who answer, or add --certificate and --key"
     if address is None or ipaddress.ip_address(address).is_loopback:
         rule = "needs a local network, but this machine is connected to none"
+        remedy = "Join the wireless network of the people who answer"
         raise ArgumentError("--lan", rule, None, remedy)
     if ipaddress.ip_address(address).is_global:
         rule = "is for local networks, and this machine has a public internet address"
-        raise ArgumentError(
-            "--lan", rule, address, "Replace --lan by --host, --certificate and --key"
-        )
+        remedy = "Replace --lan by --host, --certificate and --key"
+        raise ArgumentError("--lan", rule, address, remedy)
     return address
 
 

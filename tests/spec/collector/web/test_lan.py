@@ -58,8 +58,10 @@ def test_the_certificate_is_for_the_address_and_is_used_again(
 
 @pytest.mark.parametrize("address", [None, "127.0.0.1", "::1", "8.8.8.8", "2606:4700::1111"])
 def test_it_is_refused_where_it_cannot_work(address: str | None) -> None:
-    with pytest.raises(ArgumentError, match="local network"):
+    """Rejects advice to add options that --lan refuses beside it."""
+    with pytest.raises(ArgumentError, match="local network") as caught:
         lan.checked_address(address)
+    assert "add --certificate" not in str(caught.value)
 
 
 @pytest.mark.parametrize("address", ["192.168.1.20", "10.0.0.3", "172.16.5.5", "fd00::7"])
