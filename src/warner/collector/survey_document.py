@@ -152,10 +152,7 @@ def survey_document(study: Study) -> dict[str, Any]:
         problems.add(("rows_per_person",), rule, None, remedy)
     if study.rounds > 1 and study.round is None:
         rule = "must say which round is served"
-        remedy = (
-            "For the first round, write round = 1. For the next round, serve a study file with "
-            "round = 2"
-        )
+        remedy = "Write its number into [repeat]: for the first round, round = 1"
         problems.add(("repeat", "round"), rule, None, remedy, "repeat.round")
     questions, columns = [], []
     for question in questions_of(study):

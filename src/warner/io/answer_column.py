@@ -217,7 +217,9 @@ class AnswerColumn:
         places = np.flatnonzero(bad)
         if not places.size:
             return
-        if remedy is None and self.is_asked and got in _MISSING:
+        if remedy is None and got in _MISSING and self.domain.is_public:
+            remedy = f"Give each person a value that [public.{self.name}] declares"
+        elif remedy is None and got in _MISSING and self.is_asked:
             remedy = _POLICIES
         if remedy is None:
             remedy = self.domain.remedy

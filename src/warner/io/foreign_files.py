@@ -161,7 +161,7 @@ class ForeignFile:
         # A column that is called after a question holds its answers.
         if not {attribute, *(mechanism.attribute_domains or ())}.isdisjoint(self.names):
             of_others = f"If another program made the reports, say which column has them: {option}"
-            remedy = f"{RANDOMISE_FIRST if mechanism.report_words else RANDOMISE}. {of_others}"
+            remedy = f"{RANDOMISE_FIRST if mechanism.is_on_paper else RANDOMISE}. {of_others}"
         try:
             columns = report_columns(mechanism.schema, self.names, column, self.is_text, remedy)
         except ReportError as error:

@@ -170,7 +170,10 @@ def check_design(design: SurveyDesign | None, public: Mapping[str, Domain]) -> N
     for role, name in ({} if design is None else design.roles).items():
         with log.within("design", role):
             if name not in public:
-                rule = f"must be a public column of the study: {', '.join(public) or 'none'}"
+                rule = "must be a public column"
+                rule += (
+                    f" of the study: {', '.join(public)}" if public else ", and the study has none"
+                )
                 remedy = meant(name, public) or f"Declare it: [public.{name}]"
                 raise broken((), rule, show(name), remedy, f"design.{role}")
             ends = public[name].ends if public[name].is_numeric else None

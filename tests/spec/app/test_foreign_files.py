@@ -325,6 +325,13 @@ def test_answers_in_place_of_reports_are_to_be_randomised_first(
     assert not Path("out.json").exists()
 
 
+def test_a_study_without_a_card_gets_no_advice_on_cards(folder: Path) -> None:
+    """Rejects a list of what else the file might be, where the study says how people answered."""
+    Path("x.csv").write_text("setting,long\na,7\n")
+    refused = run("tally", "x.csv", "--study", "study.toml", "-o", "t.json", ok=False).stderr
+    assert "randomise them first" in refused and "card" not in refused
+
+
 def test_labels_in_a_column_of_reports_are_answers(folder: Path) -> None:
     Path("x.csv").write_text("said,long_bits_0,long_bits_1,long_bits_2\na,1,1,1\n")
     count = ("tally", "x.csv", "--study", "study.toml", "--column", "setting=said", "-o", "t.json")

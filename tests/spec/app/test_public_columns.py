@@ -252,7 +252,7 @@ def test_declarations_are_checked_in_words(old: str, new: str, words: str) -> No
             "east",
             "column 'ward', data row 3: must be one of the 2 values; got another text",
         ),
-        ("ward", "", "column 'ward', data row 3: must be one of the 2 values; got an empty cell"),
+        ("ward", "", "data row 3: must be one of the 2 values; got an empty cell. Give each"),
         ("age", "17", "column 'age', data row 3: must be one of the 82 values"),
         ("visit", "31.05.2024", "column 'visit', data row 3: must be an ISO date"),
         ("visit", "", "column 'visit', data row 3: must be an ISO date"),
@@ -261,6 +261,7 @@ def test_declarations_are_checked_in_words(old: str, new: str, words: str) -> No
 def test_public_values_are_refused_by_their_row(
     here: Path, column: str, value: str, words: str
 ) -> None:
+    """Rejects the advice to declare an empty cell as a value."""
     answers = _answers(np.random.default_rng(0))
     answers[column][2] = value
     _write("answers.csv", answers)

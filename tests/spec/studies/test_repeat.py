@@ -122,7 +122,8 @@ def test_what_does_not_go_with_it() -> None:
         assert f"In [ask], {remedy}" in said
     subsets = _study(mechanism="SubsetSelection").mechanisms["setting"]
     refused(ArgumentError, "share one permanent report", audit, subsets, shuffled=1000, rounds=2)
-    refused(StudyError, "repeat.round: must say which round is served", survey_document, _study())
+    said = refused(StudyError, "round: must say which round is served", survey_document, _study())
+    assert said.endswith("Write its number into [repeat]: for the first round, round = 1.")
     last = several.replace("epsilon = 3.0", "epsilon = 0.5").replace(
         "[repeat]", "[repeat]\nround = 53"
     )

@@ -352,8 +352,10 @@ def new_tokens(collector: Collector, choices: Mapping[str, Any]) -> dict[str, st
             raise ArgumentError("--token-for", rule, name)
     for name in choices["ended"]:
         if not owners.get(name) or name == "":
-            others = ", ".join(sorted(filter(None, owners))) or "no name has one"
+            others = ", ".join(sorted(filter(None, owners)))
             rule = f"must be one of the names that have a token ({others})"
+            if not others:
+                rule = "must be a name that has a token, and no name has one"
             raise ArgumentError("--end-token", rule, name)
     if choices["new_token"] or "" not in owners:
         named = ["", *named]
