@@ -520,7 +520,8 @@ def _of_people(
         else:
             unread.append((number, text))
     if unread:
-        rule, what = "must have what people said in every row", "an empty cell"
+        rule = "must have what people said in every row"
+        what = "no answer" if any(text for _, text in unread) else "an empty cell"
         remedy = "To leave out the people without an answer, add --drop-missing"
         if any(text not in MISSING for _, text in unread):
             # A card has more spellings of its words than one table uses.

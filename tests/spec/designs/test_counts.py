@@ -791,6 +791,7 @@ def test_a_report_page_is_written_from_counts_and_from_a_table(tmp_path: Path) -
             [],
             "what people said in every row; got an empty cell in 1 of 1,501 rows, first in line 1,502",
         ),
+        ([*_PEOPLE, [9, "old", "NA"]], [], "got no answer in 1 of 1,501 rows, first in line 1,502"),
         (
             [*_PEOPLE, [9, "old", "?"]],
             [],
