@@ -179,7 +179,7 @@ def test_weighted_results_say_so(here: Path) -> None:
     assert "people are weighted by w" in Path("d.json").read_text()
     differences = Path("d.tex").read_text()
     assert "smokes: the difference m minus f by sex" in differences
-    assert "& yes &" in differences and "& no &" not in differences
+    assert "\nyes &" in differences and "\nno &" not in differences
     run(*only[:-1], "units", "-o", "u.tex")
     assert Path("u.tex").read_text().count(r"\\") == 13  # of two groups and six answers
     assert "write --plot g.png" in run(*only, "-o", "g.png", ok=False).stderr
