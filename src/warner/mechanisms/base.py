@@ -623,7 +623,9 @@ class Mechanism(Hinting, ABC):
                 "mechanism.reports(outputs)"
             )
             raise ArgumentTypeError("reports", "must be Reports of warner", kind(reports), remedy)
-        require_same(self.header, reports.header, "mechanism and reports")
+        who = "the tally would have", "the reports have"
+        remedy = "Count the reports with the mechanism that made them"
+        require_same(self.header, reports.header, "mechanism and reports", who, remedy)
         if len(reports) == 0:
             raise EmptyError("reports", "must not be empty")
         expected = self.schema.empty(0)

@@ -1350,6 +1350,12 @@ _NAMED = {"mechanism": "the mechanism", "version": "version", "requested": "epsi
 """Entries of headers whose values messages show, and what they are called there."""
 
 
+def _same_in_another_order(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two different domains, as data, list the same labels."""
+    listed = [sorted(map(repr, domain.get("values", ()))) for domain in (one, other)]
+    return bool(listed[0]) and listed[0] == listed[1]
+
+
 def require_same(
     ours: Mapping[str, Any],
     theirs: Mapping[str, Any],
@@ -1362,7 +1368,9 @@ def require_same(
         return
     for key in ("mechanism", "version", "requested", "parameters", "thresholds", "domain"):
         if ours.get(key) != theirs.get(key):
-            said = "different values, or another order" if key == "domain" else f"different {key}"
+            said = "different values" if key == "domain" else f"different {key}"
+            if key == "domain" and _same_in_another_order(ours[key], theirs[key]):
+                said = "the same values in another order"
             if key in _NAMED:
                 our_value, other = (show(header.get(key)) for header in (ours, theirs))
                 said = f"{who[0]} {_NAMED[key]} {our_value}, and {who[1]} {other}"

@@ -616,7 +616,8 @@ def _attributes(estimate: Solution) -> tuple[Domain, Domain]:
     if len(domain.attributes) != 2:
         rule = "must be of two questions (a Product), such as a key and a value"
         remedy = "For the shares of this estimate, call rows()"
-        raise ArgumentTypeError("estimate", rule, type(domain).__name__, remedy)
+        several = f"{len(domain.attributes)} questions" if domain.attributes else "one question"
+        raise ArgumentTypeError("estimate", rule, several, remedy)
     keys, values = domain.attributes.values()
     return keys, values
 

@@ -76,7 +76,7 @@ def test_parquet_keeps_the_header_and_the_mark_of_a_simulation(
     "other, words",
     [
         (RandomizedResponse(LABELS, 3.0), r"epsilon 3\.0"),
-        (RandomizedResponse(Categorical(["yes", "no"]), 1.0), "different values, or another order"),
+        (RandomizedResponse(Categorical(["yes", "no"]), 1.0), "the same values in another order"),
         (warner.UnaryEncoding(LABELS, 1.0), "the mechanism 'UnaryEncoding'"),
     ],
 )
@@ -175,7 +175,7 @@ def test_the_command_line_reads_headers_of_frames(
         assert "Every report belongs to this study" in done.stderr
         assert warner.Tally.load(f"{name}.json") == COIN.tally(MADE)
         done = run("tally", f"{name}.parquet", "--study", "other.toml", "-o", "no.json", ok=False)
-        assert "different values, or another order" in done.stderr
+        assert "the same values in another order" in done.stderr
         done = run("tally", f"{name}.parquet", "-o", "no.json", ok=False)
         assert "warner tally FILE --study" in done.stderr
     done = run("tally", "polars.parquet", "--study", "study.toml", "-o", "polars.json")

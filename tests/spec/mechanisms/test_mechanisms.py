@@ -503,3 +503,15 @@ def test_local_hashing_says_by_how_much_its_error_is_less_than_that_of_the_paper
     assert f"{ratio():.2f}" == times
     assert f"{times} times" in " ".join(str(warner.LocalHashing.__doc__).split())
     assert ratio(prime=4001, whole_reports=False) == pytest.approx(1, abs=0.003)
+
+
+def test_reports_of_another_mechanism_are_told_what_differs() -> None:
+    """Rejects "different values, or another order", and "the one" and "the other" without names."""
+    ours = warner.RandomizedResponse(warner.Categorical(["no", "yes"]), 1.0)
+    for values, epsilon, said in (
+        (["yes", "no"], 1.0, "together: the same values in another order"),
+        (["no", "never"], 1.0, "together: different values. Count the reports with the mechanism"),
+        (["no", "yes"], 2.0, "the tally would have epsilon 1.0, and the reports have 2.0"),
+    ):
+        reports = warner.RandomizedResponse(warner.Categorical(values), epsilon).randomize(["no"])
+        refused(MismatchError, said, ours.tally, reports)
