@@ -453,6 +453,28 @@ def test_summaries_of_groups_stand_in_one_table(here: Path) -> None:
         assert said in run(*asked, *options, ok=False).stderr
 
 
+def test_a_file_without_groups_is_told_the_command_that_fits_it(here: Path) -> None:
+    """Rejects a report file that is told to be counted by a collector, or to be a table, and a
+    regression of a tally that is told to be randomised.
+    """
+    run("randomize", "study.toml", "answers.csv", "-o", "reports.csv", "--seed", "1")
+    run("tally", "reports.csv", "-o", "flat.json")
+    for name, way in (
+        (
+            "reports.csv",
+            "Count the groups first: warner tally reports.csv --by ward -o tally.json.",
+        ),
+        ("flat.json", "Make the tally with warner tally --by ward, or warner collect pull --by"),
+    ):
+        said = run("estimate", name, "--by", "ward", ok=False).stderr
+        assert f"--by: needs a tally of groups of people. {way}" in said
+    said = run("regress", "flat.json", "smokes ~ ward", ok=False).stderr
+    assert "flat.json: is a tally, which does not say" in said and "randomize" not in said
+    counted = ("tally", "reports.csv", "-o", "t.json", "--expect-reports")
+    assert "Check which files are missing.\n" in run(*counted, "1000000", ok=False).stderr
+    assert "Check which files were added.\n" in run(*counted, "1", ok=False).stderr
+
+
 def test_a_tally_of_groups_says_how_it_was_computed(here: Path) -> None:
     run("randomize", "study.toml", "answers.csv", "-o", "reports.csv", "--seed", "1")
     run("tally", "reports.csv", "--by", "ward", "-o", "groups.json")

@@ -466,6 +466,7 @@ MISTAKES = [
         ("r.parquet", "income ~ age"),
         "must name one of the questions smokes, drinks",
     ),
+    (("r.parquet", "smokes ~ age", "--mean"), "--mean: needs a question whose answers are numbers"),
     (("r.parquet", "income ~ smoks"), "must name one of the questions smokes, drinks"),
     (
         ("r.parquet", "income ~ smokes", "--mean"),

@@ -262,6 +262,9 @@ def regress(
                     "public column on the left"
                 )
                 raise ArgumentError("FORMULA", rule, f"{left} and {both[0]}", remedy)
+            if mean and any(isinstance(label, str) for label in people.labels_of(left)):
+                rule = "needs a question whose answers are numbers"
+                raise ArgumentError("--mean", rule, left, "Leave out --mean")
             if mean:
                 goes = "--mean", "--reference"
                 _refuse("--mean", {k: v for k, v in stated.items() if k not in goes})
