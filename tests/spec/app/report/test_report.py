@@ -463,6 +463,19 @@ def test_numbers_are_shown_by_at_most_twelve_ranges_that_hold_all() -> None:
     assert [row["text"] for row in summaries.rows] == ["mean", "median"]
 
 
+def test_sentences_about_groups_stand_only_where_there_are_groups() -> None:
+    """Rejects advice on groups in a report without groups, and a hint at tables that it has not."""
+    smokes = warner.RandomizedResponse(warner.Categorical(["no", "yes"]), 3.0)
+    reports = smokes.randomize(["no", "yes"] * 200, rng=np.random.default_rng(1))
+    by_ward = smokes.tally(reports, {"ward": ["north"] * 200 + ["south"] * 200})
+    settings = Settings()
+    for groups in ([], [by_ward]):
+        question = Question(warner.estimate(by_ward.total()), settings, groups=groups)
+        words = _words(build(Source({"smokes": [by_ward]}, [question]), settings))
+        assert ("Two intervals that overlap" in words) is bool(groups)
+        assert "for each interval by itself. Among many intervals" in words
+
+
 @pytest.mark.parametrize(("count", "is_mean_alone"), [(2, False), (3, True)])
 def test_of_many_groups_means_alone_are_compared(
     count: int, is_mean_alone: bool, monkeypatch: pytest.MonkeyPatch
