@@ -192,7 +192,7 @@ def test_groups_count_the_people_who_were_asked(here: Path) -> None:
     text = warn("estimate", "t.json", "--by", "ward", "--only", "a")
     assert f"a: 2 groups, {whole.n:,} simulated reports" in text
     assert "b: " not in text
-    assert "c: the group minus" in warn("estimate", "t.json", "--compare-groups")
+    assert "c: the difference s minus n" in warn("estimate", "t.json", "--compare-groups")
     warn("report", "t.json", "-o", "r.html")
     page = Path("r.html").read_text()
     for name in ("a", "b", "c"):
@@ -518,7 +518,7 @@ def test_items_are_compared_in_one_table(tmp_path: Path) -> None:
     warn("estimate", "--compare-groups", *files, "-o", str(tmp_path / "dark.tex"))
     first = (tmp_path / "dark.tex").read_text().splitlines()[0]
     # Rejects a title that begins with the question twice.
-    assert "settings: dark: the group minus" in first and first.count("dark") == 1
+    assert "settings: dark: the difference week2 minus week1" in first and first.count("dark") == 1
     warn("estimate", "--compare-groups", *files, "--plot", str(tmp_path / "forest.json"))
     forest = (tmp_path / "forest.json").read_text()
     assert all(f'"{item}"' in forest for item in shares) and "week2 minus week1" in forest

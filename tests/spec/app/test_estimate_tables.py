@@ -238,7 +238,7 @@ def test_integers_that_may_be_codes_are_compared_one_by_one(
     by_bands = run(*weeks_of).stdout
     assert "median" in by_bands and SINGLE_CODES in by_bands
     one_by_one = run(*weeks_of, "--top", "3").stdout
-    lines = [line.split()[2] for line in one_by_one.splitlines() if line.startswith("50 ")]
+    lines = [line.split()[0] for line in one_by_one.splitlines() if " points " in line]
     assert lines == ["9", "17", "30"] and "median" not in one_by_one
     # One remedy wherever codes are shown as numbers, and none that the reports do not allow.
     assert SINGLE_CODES in run("report", "49.json", "-o", "r.html").stderr

@@ -257,7 +257,7 @@ def test_groups_that_cannot_be_compared_are_refused() -> None:
             ({"a": two["a",]},),
             {},
             EmptyError,
-            "at least two must have 2 reports or more",
+            "must be two or more; got 1",
         ),
         ((two,), {"reference": "nobody"}, ArgumentError, "one of the groups a; b"),
         ((two,), {"of": "mode"}, ArgumentError, "must be 'shares', 'numbers', 'mean', 'median'"),
