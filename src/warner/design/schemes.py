@@ -55,10 +55,10 @@ from warner.mechanisms.one_of import best_mechanism, variance_of_tables
 from warner.metrics import cramers_v as plain, project
 from warner.reports.tally import Tally
 from warner.results.association import cramers_v
-from warner.results.differences import independence
 from warner.results.from_tally import likelihood_data
 from warner.results.recommend import recommended
 from warner.results.solution import Solution, attribute_names, subdomain
+from warner.results.wald_tests import independence
 from warner.theory.inversion import LOSSES, inversion_squares
 
 

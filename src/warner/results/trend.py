@@ -24,19 +24,13 @@ from warner._core.names import explained
 from warner._core.survey_design import SurveyDesign
 from warner._core.table import Column, Table, Tabular, as_text
 from warner.estimators.survey_noise import moments_of_sum
-from warner.results.differences import (
-    MEAN_ELSEWHERE,
-    WaldTest,
-    holm,
-    numbers_of_values,
-    root_of_inverse,
-    shown_p,
-)
+from warner.results.differences import MEAN_ELSEWHERE, holm
 from warner.results.estimate import group_table
 from warner.results.from_tally import GroupTable, label
 from warner.results.intervals import normal_quantile
 from warner.results.pooling import time_as_number
 from warner.results.samples import Sample, p_of_difference
+from warner.results.wald_tests import WaldTest, numbers_of_values, root_of_inverse, shown_p
 
 _LEAST_GROUPS = 3
 

@@ -34,7 +34,6 @@ from warner.mechanisms import Mechanism
 from warner.metrics import cramers_v, project
 from warner.results import association
 from warner.results.association import Pair
-from warner.results.differences import dealt_moments, independence, quadratic
 from warner.results.pooling import (
     Coordinates,
     Pooled,
@@ -43,6 +42,7 @@ from warner.results.pooling import (
     beside_separate,
     exchangeable,
 )
+from warner.results.wald_tests import dealt_moments, independence, quadratic
 
 SIZES = np.array([30, 400, 1, 0, 90])
 DOMAIN = Categorical(["a", "b", "c", "d"])

@@ -36,10 +36,10 @@ from warner._core.survey_design import SurveyDesign
 from warner.errors import ArgumentError, ArgumentTypeError, MismatchError, ValuesError
 from warner.estimators.base import LikelihoodData
 from warner.results import goodness_of_fit, trend
-from warner.results.differences import independence
 from warner.results.estimate import Estimate
 from warner.results.intervals import normal_quantile
 from warner.results.ranks import ranks
+from warner.results.wald_tests import independence
 
 YES_NO = Categorical([0, 1])
 KNOWN, WARNER = (RandomizedResponse(YES_NO, epsilon) for epsilon in (math.inf, math.log(3)))

@@ -22,9 +22,9 @@ from warner.mechanisms import Mechanism
 from warner.metrics import cramers_v as plain
 from warner.results import goodness_of_fit, independence
 from warner.results.association import Pair, cramers_v
-from warner.results.differences import equal_means, no_difference
 from warner.results.estimate import Estimate
 from warner.results.samples import Sample
+from warner.results.wald_tests import equal_means, no_difference
 
 RUNS = 300
 DOMAIN = Integers(0, 3)

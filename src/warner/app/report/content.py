@@ -23,12 +23,13 @@ from warner._core.text import (
     visible,
 )
 from warner.estimators.base import Status
-from warner.results.differences import Differences, figures_of_difference, shown_p
+from warner.results.differences import Differences, figures_of_difference
 from warner.results.estimate import Estimate
 from warner.results.intervals import intervals_of_table
 from warner.results.named_summaries import bands, bands_of, has_bands, summary_rows
 from warner.results.shown import SHRUNK, WITHOUT_STEP, with_figures
 from warner.results.tables import name_of
+from warner.results.wald_tests import shown_p
 
 
 @dataclass(frozen=True)

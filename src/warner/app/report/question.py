@@ -40,7 +40,7 @@ from warner.domains import Domain
 from warner.estimators import Estimator
 from warner.metrics import project
 from warner.reports.tally import Tally
-from warner.results.differences import Differences, compare_groups, holm, sentence, shown_p
+from warner.results.differences import Differences, compare_groups, holm, sentence
 from warner.results.estimate import Estimate, estimate
 from warner.results.from_tally import by_group, label
 from warner.results.named_summaries import Named, has_bands, summary_rows
@@ -54,6 +54,7 @@ from warner.results.tables import (
     name_of,
     tells_nothing,
 )
+from warner.results.wald_tests import shown_p
 
 _MOST_GROUPS = 40
 _MOST_ANSWERS = 6  # of tables by group
