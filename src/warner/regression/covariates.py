@@ -30,6 +30,7 @@ _NUMBER_AND_UNIT = re.compile(
     r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*([^\d.,\s][^\d.,]*|)\s*"
 )
 _ABSENT = frozenset(["", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "."])  # as programs write it
+_NUMBER = re.compile(r"\s*[-+]?[0-9]+(?:[.,][0-9]+)?\s*")
 _MISSING = "Leave these people out of both covariates and reports"
 _MISSING_TEXT = f"{_MISSING}, or give them a category of their own, such as 'not known'"
 _LARGEST = 1e100
@@ -472,6 +473,11 @@ def _of_objects(name: str, array: np.ndarray) -> np.ndarray:
         remedy = _MISSING_TEXT if has_text else _MISSING
         raise _without_values(name, sum(missing), len(array), remedy)
     if all(isinstance(value, str) for value in array):
+        with_comma = [value for value in array if "," in value]
+        if with_comma and all(map(_NUMBER.fullmatch, array)):
+            rule = f"column {name!r} must hold numbers with a decimal point"
+            got = f"{len(with_comma):,} of {len(array):,} entries with a decimal comma"
+            raise ArgumentError("covariates", rule, got, "Write for example 3.5")
         return array.astype(str)
     if all(isinstance(value, numbers.Real | bool | np.bool_) for value in array):
         return np.array([as_float(value) for value in array])

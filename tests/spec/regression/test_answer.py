@@ -244,6 +244,13 @@ BAD: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
     ({}, {}, ArgumentError, "at least one column"),
     ({"day": np.array(["2020-01-01"] * N, dtype="M8[D]")}, {}, ArgumentTypeError, "numbers or tex"),
     (np.zeros((2, 2, 2)), {}, ArgumentTypeError, "must be a data frame"),
+    # As labels, each number would have a coefficient of its own.
+    (
+        {"age": ["3,5", *["30", "31.5"] * (N // 2)][:N]},
+        {},
+        ArgumentError,
+        "got 1 of 600 entries wi",
+    ),
     ({"age": [10**400, *AGE[1:]]}, {}, ArgumentError, "infinity in 1 of 600 rows"),
     (np.ma.masked_less(AGE, 40), {}, ArgumentError, "must have no masked"),
     (7, {}, ArgumentTypeError, "must be a data frame"),
