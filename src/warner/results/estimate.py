@@ -372,7 +372,8 @@ class Estimate(Solution):
                 For ``"bootstrap"`` and ``"posterior"`` also a function (K,) -> (r,). Only for
                 these two and ``"fisher"``. Means, variances, quantiles and ranges have intervals
                 of their own, such as ``mean().interval()``.
-            replicates: number of simulated tallies of the bootstrap, at least 20.
+            replicates: number of simulated tallies of the bootstrap, at least 20 and
+                1 / (1 - level).
             rng: the generator of the draws for ``"bootstrap"`` and ``"posterior"``. None gives the
                 bootstrap fresh draws, and the posterior the same draws at every call.
             planned: for ``"anytime"``, the number of reports that was planned before the first

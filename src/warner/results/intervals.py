@@ -332,7 +332,10 @@ def bootstrap(
     """
     alpha = 1 - confidence_level(level)
     choice("target", target, TARGETS)
-    integer("replicates", replicates, 20)
+    # At least one replicate is expected beyond the limits, which else are those of a lower level.
+    least = max(20, math.ceil(round(1 / alpha, 6)))
+    remedy = f"An interval of {100 * level:g} % needs so many: pass replicates={least}"
+    integer("replicates", replicates, least, remedy=remedy)
     rng = _generator(rng)
     data = solution.data
     function, lowest, highest = _function(weights, data.domain.size)

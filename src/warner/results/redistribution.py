@@ -113,7 +113,7 @@ class Redistributed:
         Args:
             level: coverage, in [0.5, 1).
             target: ``"population"`` or ``"respondents"``.
-            replicates: number of simulated tallies, at least 20.
+            replicates: number of simulated tallies, at least 20 and 1 / (1 - level).
             rng: None for fresh randomness.
 
         Returns:

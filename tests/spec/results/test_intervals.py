@@ -887,3 +887,12 @@ def test_the_simulation_tells_its_steps(ask: Callable[[Estimate], object]) -> No
         ask(_ordered(np.array([0.1, 0.4, 0.5]), 100))
     (first, *_), (last, *_) = told[0], told[-2]
     assert (first.name, first.done, last.done) == ("simulating", 0, first.total)
+
+
+def test_a_bootstrap_of_few_replicates_has_no_level_that_it_cannot_show() -> None:
+    """Rejects the largest of 200 errors as the limit of 99.99 %."""
+    coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+    result = estimate(coin.tally(coin.randomize(["no", "yes"] * 50, np.random.default_rng(1))))
+    with pytest.raises(ArgumentError, match="at least 10000; got 200. An interval of 99.99 %"):
+        result.interval(0.9999, kind="bootstrap")
+    assert result.interval(0.99, kind="bootstrap").shape == (2, 2)
