@@ -893,6 +893,6 @@ def test_a_bootstrap_of_few_replicates_has_no_level_that_it_cannot_show() -> Non
     """Rejects the largest of 200 errors as the limit of 99.99 %."""
     coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
     result = estimate(coin.tally(coin.randomize(["no", "yes"] * 50, np.random.default_rng(1))))
-    with pytest\.raises(ArgumentError, match=r"at least 10000; got 200\. An interval of 99\.99 %"):
+    with pytest.raises(ArgumentError, match=r"at least 10000; got 200\. An interval of 99\.99 %"):
         result.interval(0.9999, kind="bootstrap")
     assert result.interval(0.99, kind="bootstrap").shape == (2, 2)
