@@ -282,6 +282,25 @@ def test_people_without_an_entry_are_left_out(here: Path, tmp_path: Path) -> Non
     assert "has nobody with an entry" in nobody
 
 
+def test_questions_that_the_formula_does_not_name_leave_nobody_out(tmp_path: Path) -> None:
+    """Rejects people left out, or refused, for an empty cell of another question of the study."""
+    study, table = tmp_path / "s.toml", tmp_path / "t.csv"
+    of_one = 'values = ["no", "yes"]\ndesign = "crosswise:1/4"\n'
+    of_ward = '[public.ward]\nvalues = ["n", "s"]\n'
+    text = f'title = "T"\n[attributes.a]\n{of_one}[attributes.b]\n{of_one}{of_ward}'
+    study.write_text(text)
+    rows = ["same,,n", "different,same,n", "same,same,s", "same,different,s", "different,,n"]
+    table.write_text("\n".join(["a,b,ward", *rows * 20]))
+    command = ("regress", str(table), "a ~ ward", "--study", str(study))
+    assert json.loads(run(*command, "--json").stdout)["n"] == 100
+    left_out = run(*command, "--drop-missing", "--json")
+    assert json.loads(left_out.stdout)["n"] == 100 and "b 40" not in left_out.stderr
+    alone = ("regress", str(table), "a", "--study", str(study), "--json")
+    assert json.loads(run(*alone).stdout)["n"] == 100
+    both = run("regress", str(table), "a + b", *command[3:], "--correlation", ok=False).output
+    assert "no entry in 40 of 100 rows" in " ".join(both.split())
+
+
 @pytest.mark.parametrize(
     ("numbers", "is_code"),
     [

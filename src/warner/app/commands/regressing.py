@@ -429,6 +429,10 @@ def _of_paper(
         if name not in (*designs, *others):
             raise unknown("FORMULA", name, [*designs, *others], f"the columns of {path}")
     public = [name for name in others if name in needed or formula.strip() in designs]
+    # Of a study with several questions, those that the formula does not name leave nobody out. If
+    # it names none, all are listed in what is said of that.
+    asked = {*needed, *named, formula.strip(), *names_bare(formula, designs)}
+    designs = {name: one for name, one in designs.items() if name in asked} or designs
     used = list(dict.fromkeys([*designs, *of_group, *public]))
     columns, left_out = read_columns(path, used, [*designs], drop_missing)
     if drop_missing:
