@@ -6,13 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from warner._core.errors import ArgumentError
+from warner._core.errors import ArgumentError, EmptyError
 from warner._core.text import look, meant
 from warner.app.commands.options import options
 from warner.app.terminal import note, say, warning
@@ -155,6 +155,14 @@ _NAMES_OF_ROLES = {
 }
 
 
+class DesignTest(NamedTuple):
+    """Whether both groups of a design followed their cards."""
+
+    sentence: str
+    law: str  # the statistic and p in words; "" where nothing could be tested
+    data: dict[str, Any]
+
+
 @dataclass
 class Origin:
     """What was seen of the files while they were read, which a page of their results says."""
@@ -162,6 +170,8 @@ class Origin:
     has_rows: bool = False  # whether a file has a row for each person, and not only counts
     public: dict[str, None] = field(default_factory=dict)  # the public columns of report files
     beside: dict[str, None] = field(default_factory=dict)  # further columns of tables on paper
+    # of each table in which two groups had different cards
+    design_tests: list[DesignTest] = field(default_factory=list)
     # {question of a table on paper: who was left out, in sentences}
     left_out: dict[str, list[str]] = field(default_factory=dict)
 
@@ -343,7 +353,10 @@ class OnPaper:
         tally = said.tally
         if self.is_on_one_card:
             tally, of_groups = as_one_card(path, tally, design.report_words, *group)
-            self._say_test(path, design.text, of_groups, *group)
+            self._say_cards(path, design.text, *group)
+            self.origin.design_tests.append(self._test_of_cards(path, tally, of_groups, group[0]))
+            rest = [column for column in tally.names if column != group[0]]
+            tally = tally.by(*rest) if rest else tally.total()
         if said.codes:
             say(f"{where}: {said.codes}.")
         if said.repeated:  # also with --quiet
@@ -388,27 +401,52 @@ class OnPaper:
                 f"were drawn, add {named}."
             )
 
-    def _say_test(
-        self,
-        path: str,
-        one_card: str,
-        counts: Sequence[dict[str, int]],
-        column: str,
-        entries: Sequence[str],
-    ) -> None:
-        """Say how both groups were read, and whether they follow the instructions; also quietly."""
-        from warner.designs import LatentClasses, groups_from_text
-
-        design = groups_from_text(self.design)
-        assert isinstance(design, LatentClasses)
-        shares = design.estimate(counts)
+    def _say_cards(self, path: str, one_card: str, column: str, entries: Sequence[str]) -> None:
+        """Say how both groups were read; also with --quiet."""
         note(
             f"{path}: Both groups are counted together: people with {column} {entries[0]} had the "
             f"card {one_card}, people with {column} {entries[1]} the opposite card. If it was the "
             "other way round, the estimate exchanges yes and no. Then write --group "
-            f"{column}={entries[1]},{entries[0]}. {shares.about_test} "
-            f"The test counts each person once. {design.note}"
+            f"{column}={entries[1]},{entries[0]}."
         )
+
+    def _test_of_cards(
+        self, path: str, tally: Tally, counts: Sequence[dict[str, int]], column: str
+    ) -> DesignTest:
+        """Whether both groups follow their cards; of clusters, a test that allows for them."""
+        from warner.designs import LatentClasses, groups_from_text
+        from warner.results.differences import compare_groups
+        from warner.results.wald_tests import shown_p
+
+        design = groups_from_text(self.design)
+        assert isinstance(design, LatentClasses)
+        begin = (
+            f"In {path}, two groups had the cards of {self.design}, so it can be tested whether "
+            "people followed them."
+        )
+        if self.drawn is None or self.drawn.cluster is None:
+            shares = design.estimate(counts)
+            test = shares.fit_test
+            assert test is not None
+            law = f"{test.statistic_in_words}, {shown_p(test.p)}"
+            sentence = f"{begin} {test.text} The test counts each person once. {design.note}"
+            return DesignTest(sentence, law, test._asdict())
+        compared = None
+        with suppress(EmptyError):  # a group of one person
+            compared = compare_groups(tally, by=[column], **self.drawn.roles).test
+        if compared is None:
+            few = f"In {path}, too few people had one of the cards of {self.design} to test it."
+            return DesignTest(few, "not possible, as too few people had one of the cards", {})
+        alike = "both cards show the same share, as they do if people do what the design assumes"
+        of_drawn = replace(compared, hypothesis=alike)
+        data = {
+            "statistic": of_drawn.statistic,
+            "degrees": of_drawn.degrees,
+            "p": of_drawn.p_value,
+            "f_degrees": of_drawn.f_degrees,
+        }
+        sentence = f"{begin} {of_drawn.text} The test allows for the clusters. {design.note}"
+        return DesignTest(sentence, of_drawn.law, data)
 
     @property
     def _column_and_entries(self) -> tuple[str, list[str]]:

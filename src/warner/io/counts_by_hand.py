@@ -642,7 +642,7 @@ def _numbers_of_groups(
 def as_one_card(
     path: str, tally: Tally, words: Sequence[str], group: str, entries: Sequence[str]
 ) -> tuple[Tally, list[dict[str, int]]]:
-    """The tally of both groups, the words of the second exchanged; and {word: people} of each."""
+    """The tally by all columns, the words of the second group exchanged; {word: people} of each."""
     column = tally.names.index(group)
     numbers = np.array(
         _numbers_of_groups(path, group, entries, [str(key[column]) for key in tally])
@@ -650,9 +650,7 @@ def as_one_card(
     said = [dict(zip(words, tally.counts[numbers == g].sum(axis=0), strict=True)) for g in (0, 1)]
     table = np.where(numbers[:, None] == 0, tally.counts, tally.counts[:, ::-1])
     groups = Groups(tally.columns, list(tally), np.arange(len(tally)))
-    made = Tally(tally.header, Counted(tally.kind, table, tally.sizes), groups)
-    rest = [name for name in tally.names if name != group]
-    return made.by(*rest) if rest else made.total(), said
+    return Tally(tally.header, Counted(tally.kind, table, tally.sizes), groups), said
 
 
 def remedy_of_words(others: Sequence[str], people: int, mechanism: Mechanism) -> str:

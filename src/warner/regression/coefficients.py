@@ -518,7 +518,10 @@ class Coefficients(Tabular):
         """What a reader has to know of designs that test themselves."""
         for each in self.in_groups:
             if self._has_clusters:
-                yield "The design is not tested, because people were drawn in clusters."
+                yield (
+                    "The design is not tested here, because people were drawn in clusters. For a "
+                    "test that allows for the clusters, use warner estimate with the same options."
+                )
             else:
                 counted = " The test counts each person once." if self.survey is not None else ""
                 yield f"{each.about_test}{counted} {each.design.note}"

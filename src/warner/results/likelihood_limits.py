@@ -94,12 +94,16 @@ class FitTest(NamedTuple):
     @property
     def text(self) -> str:
         """The test in words."""
-        freedom = f"{self.degrees} degree{'s' * (self.degrees > 1)} of freedom"
-        statistic = f"chi-square {self.statistic:.3g} with {freedom}"
         return (
             "Test of the design: if people do what the design assumes, a survey fits the design as "
-            f"badly as this survey with probability p = {self.p:.3g} ({statistic})."
+            f"badly as this survey with probability p = {self.p:.3g} ({self.statistic_in_words})."
         )
+
+    @property
+    def statistic_in_words(self) -> str:
+        """The statistic, and its degrees of freedom."""
+        freedom = f"{self.degrees} degree{'s' * (self.degrees > 1)} of freedom"
+        return f"chi-square {self.statistic:.3g} with {freedom}"
 
 
 class Profile:

@@ -7,6 +7,7 @@ import re
 from functools import cache
 from pathlib import Path
 
+import openpyxl
 import pytest
 
 from tests.spec.app._command import run
@@ -209,6 +210,38 @@ def test_the_extended_crosswise_design_reads_counts_and_leaves_people_out(
     assert (
         "must have only the entries '1' or '3', which name the first and the second group" in other
     )
+
+
+def test_the_test_of_the_extended_crosswise_design_stands_in_every_form(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects a failed test in one line on stderr alone, and one that ignores the clusters."""
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        f"{card},{'ns'[i % 2]},v{i % 30},{said}"
+        for card, same in (("red", 110), ("blue", 90))
+        for i, said in enumerate(["same"] * same + ["different"] * (150 - same))
+    ]
+    Path("t.csv").write_text("\n".join(["card,ward,village,said", *rows]))
+    command = ["estimate", "t.csv", "--design", "extended-crosswise:1/4"]
+    command += ["--group", "card=red,blue"]
+    files = [f"-oe.{ending}" for ending in ("txt", "tex", "typ", "xlsx", "json", "csv")]
+    failed = "Do not rely on the share then."
+    for options in ([], ["--by", "ward"], ["--by", "ward", "--compare-groups"]):
+        drawn = ["--cluster", "village"]
+        said = run(*command, *options, *drawn, *files).stderr
+        assert failed in said
+        for name in ("e.txt", "e.tex", "e.typ"):
+            assert failed in " ".join(Path(name).read_text().split())
+        assert "multicolumn" in Path("e.tex").read_text().split("Test of the design")[-2][-40:]
+        sheet = openpyxl.load_workbook("e.xlsx")["notes"]
+        assert failed in " ".join(str(row[0].value) for row in sheet)
+        (test,) = json.loads(Path("e.json").read_text())[0]["fit_tests"]
+        assert test["p"] < 0.01 and test["f_degrees"][1] < 30  # of 30 villages
+        assert "allows for the clusters" in said
+    alone = run(*command, "--by", "ward")
+    shown = " ".join(alone.stdout.split())
+    assert "counts each person once" in shown and failed in shown and failed not in alone.stderr
 
 
 def test_the_extended_crosswise_design_is_planned_as_one_card() -> None:

@@ -255,6 +255,36 @@ class EstimateRequest:
             save(whole, path, tables)
             say_written(path)
 
+    def write(
+        self,
+        show: Callable[[], object],
+        data: Callable[[], Sequence[Mapping[str, Any]]],
+        table: Callable[[], Table],
+        paper: Callable[[], Sequence[Table]],
+    ) -> None:
+        """Write the result, with the tests of designs in which two groups had different cards."""
+        tests = self.paper.origin.design_tests
+        sentences = [test.sentence for test in tests]
+        of_tests = {"fit_tests": [test.data for test in tests]} if tests else {}
+        summary = [("Test of the design", test.law) for test in tests]
+
+        def with_tests(of: Table) -> Table:
+            return replace(of, notes=[*of.notes, *sentences], summary=[*of.summary, *summary])
+
+        def show_all() -> None:
+            show()
+            terminal.show(*sentences)
+
+        self.output.write(
+            show_all,
+            lambda: [{**each, **of_tests} for each in data()],
+            table,
+            lambda: list(map(with_tests, paper())),
+        )
+        if self.output.paths or self.output.as_csv or self.output.as_json:
+            for sentence in sentences:  # also where a file of numbers has no sentences
+                terminal.note(sentence)
+
     @property
     def named_columns(self) -> list[str]:
         """The public columns that --by and --within name."""
@@ -806,7 +836,7 @@ def _estimate_shares(request: EstimateRequest) -> None:
     _draw_shares(estimates, request, at_every_look(kind), _of_two_answers(wished, named))
     if len(request.tallies) > 1:
         show_sources(chosen_tallies(flat, only))
-    request.output.write(
+    request.write(
         show,
         data,
         lambda: table_of_estimates(
@@ -913,7 +943,7 @@ def _write_groups(
         ]
         return [groups_shown(columns, results, *shown, named), *bounds]
 
-    request.output.write(
+    request.write(
         lambda: terminal.show(*tables()),
         lambda: [
             {"group": dict(zip(columns, key, strict=True))}
@@ -981,7 +1011,7 @@ def _estimate_survey(request: EstimateRequest) -> None:
             else:
                 show_estimate(result, level, target, kind, None, request.top)
 
-    request.output.write(
+    request.write(
         show,
         lambda: [
             {"attribute": name, **result.to_json(level, target, kind)}
@@ -1078,7 +1108,7 @@ def _estimate_by(request: EstimateRequest) -> None:
         for name, total in totals.items()
         for row in total.rows(*intervals)
     ]
-    request.output.write(
+    request.write(
         show,
         data,
         lambda: table_of_estimates(list(results.values()), *intervals, weighted_rows),
@@ -1217,7 +1247,7 @@ def _compare_groups(request: EstimateRequest) -> None:
     of_table = {title: {"attribute": one.attribute, **one.within} for title, one in tables.items()}
     rows = [of_table[title] | row for title, r in results.items() for row in r.rows()]
     is_simulated = any(result.simulated for result in results.values())
-    request.output.write(
+    request.write(
         show,
         lambda: [of_table[title] | result.to_json() for title, result in results.items()],
         lambda: table_of_rows(rows, is_simulated, SHARES),
