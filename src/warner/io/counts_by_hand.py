@@ -57,6 +57,7 @@ _LEAST = 0.5  # of the cells of a column, from which on it is taken for what peo
 _BEGIN, _FIRST = 2**14, 20  # characters and lines of a file that show how it was saved
 _MOST_NAMED = 3  # groups, or lines, in a sentence
 _FEWEST_IDS, _MOST_COPIES = 20, 4  # different rows, and copies of each, where a column is an id
+_MOST_LINES = 10  # that are named
 _MOST_LEFT_OUT = 0.05  # of the people of a column; more are no few slips of the pen
 
 Lines = Sequence[tuple[int, list[str]]]  # the number of each line, and its cells
@@ -528,8 +529,12 @@ def _of_people(
             if len(written) == len(mechanism.report_words):
                 listed = " or ".join(written[code] for code in sorted(written))
             rule, what = f"must have what people said, {listed}, in every row", "something else"
-            remedy = remedy_of_words([look(text) for _, text in unread], len(lines), mechanism)
-        got = f"{what} in {len(unread):,} of {len(lines):,} rows, first in line {unread[0][0]:,}"
+            others = [look(text) for _, text in unread]
+            remedy = remedy_of_words(others, len(lines), mechanism, [line for line, _ in unread])
+        where = f"first in line {unread[0][0]:,}"
+        if 1 < len(unread) <= _MOST_LINES:
+            where = _in_lines([line for line, _ in unread])
+        got = f"{what} in {len(unread):,} of {len(lines):,} rows, {where}"
         raise FileError(f"{path}: column {question!r}", rule, got, remedy)
     return question, rows, left_out
 
@@ -653,17 +658,35 @@ def as_one_card(
     return Tally(tally.header, Counted(tally.kind, table, tally.sizes), groups), said
 
 
-def remedy_of_words(others: Sequence[str], people: int, mechanism: Mechanism) -> str:
+def _in_lines(lines: Sequence[int]) -> str:
+    """Where something stands, such as "in lines 5, 7 and 9"."""
+    *others, last = [f"{line:,}" for line in lines]
+    return f"in lines {', '.join(others)} and {last}" if others else f"in line {last}"
+
+
+def remedy_of_words(
+    others: Sequence[str], people: int, mechanism: Mechanism, lines: Sequence[int] = ()
+) -> str:
     """What to do with cells that are no words of the card, without what stands in them."""
     written = [text for text in others if text]
     if len(written) <= _MOST_LEFT_OUT * people:
         # The card is no secret: its word that is nearest says nothing more of what stands there.
         card = [*mechanism.report_words, *mechanism.reads_as]
-        # NA is no misspelt A.
-        near = {nearest(text, card) for text in written if text not in MISSING}
-        if len(near) == 1 and None not in near and len(written) == len(others):
+        words_near = [_misspelt(text, card) for text in others]
+        near = set(words_near)
+        if len(near) == 1 and None not in near:
             return f"Is {near.pop()!r} meant? Correct the words, or delete these rows"
-        return "To leave these people out, delete these rows"
+        leave_out = "To leave these people out, delete these rows"
+        if near == {None} or not 0 < len(lines) <= _MOST_LINES:
+            return leave_out
+        lines_of: dict[str, list[int]] = {}
+        for line, word in zip(lines, words_near, strict=True):
+            if word is not None:
+                lines_of.setdefault(word, []).append(line)
+        meant = ", and ".join(f"{w!r} {_in_lines(of_word)}" for w, of_word in lines_of.items())
+        if None in near:
+            leave_out = "To leave out the people of the other rows, delete these rows"
+        return f"Is this meant: {meant}? Then correct the words. {leave_out}"
     different, words = len(set(written)), mechanism.report_words
     what, codes_instead = "one other value", "it is a code, write a word instead"
     if different > 1:
@@ -674,6 +697,14 @@ def remedy_of_words(others: Sequence[str], people: int, mechanism: Mechanism) ->
         codes = [f"{code} as {word}" for code, word in enumerate(words)]
         remedy += f". Only these codes are understood: {', '.join(codes[:-1])} and {codes[-1]}"
     return remedy
+
+
+def _misspelt(text: str, card: Sequence[str]) -> str | None:
+    """The word of a card that a cell may mean; NA is no misspelt A."""
+    if not text or text in MISSING:
+        return None
+    begun = {word for word in card if look(word).startswith(text)}
+    return nearest(text, card) or (begun.pop() if len(begun) == 1 else None)
 
 
 def doubtful_groups(tally: Tally) -> list[str]:

@@ -803,6 +803,13 @@ def test_a_report_page_is_written_from_counts_and_from_a_table(tmp_path: Path) -
             "first in line 1,502. Is 'same' meant? Correct the words",
         ),
         (
+            [*_PEOPLE, [8, "old", "diff"], [9, "old", "saem"], [10, "old", "hiv+"]],
+            [],
+            "in 3 of 1,503 rows, in lines 1,502, 1,503 and 1,504. Is this meant: 'different' in "
+            "line 1,502, and 'same' in line 1,503? Then correct the words. To leave out the people "
+            "of the other rows",
+        ),
+        (
             _ONE_TWO,
             [],
             "got something else in 510 of 1,500 rows, first in line 382. These rows have one other value",
