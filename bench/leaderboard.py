@@ -79,7 +79,7 @@ class Default(Estimator):
 ESTIMATORS: dict[str, Estimator] = {"default": Default()} | {
     name: method(name)
     for name in (
-        *("eb", "eb-median", "mle", "inversion", "project", "normalize", "base-cut", "threshold"),
+        *("eb", "eb-median", "mle", "inversion", "project", "normalize", "norm-cut", "threshold"),
         *("em:auto", "em:100", "em:histogram", "em:threshold", "spline", "ems", "mr", "wiener"),
         *("bias", "mean"),
     )

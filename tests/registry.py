@@ -320,7 +320,7 @@ ESTIMATORS: list[Estimator] = [
     warner.Inversion(),
     warner.Inversion("project"),
     warner.Inversion("normalize"),
-    warner.Inversion("base-cut"),
+    warner.Inversion("norm-cut"),
     warner.Inversion("threshold"),
     warner.MaximumLikelihood(),
     warner.ExpectationMaximization(20),

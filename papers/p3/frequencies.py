@@ -42,7 +42,7 @@ def _published(cell: Cell) -> dict[str, Estimator]:
     tolerance = stop(cell["epsilon"], cell["protocol"])
     return {
         "unbiased": Inversion(None),
-        "Base-Cut": Inversion("base-cut"),
+        "Base-Cut": Inversion("norm-cut"),  # its name in the source of P3, Wang et al. (2020)
         "Norm-Sub": Inversion("norm-sub"),
         "IIW": IIW,
         "EM": em(tolerance),

@@ -49,7 +49,7 @@ __all__ = [
     "total_variation",
     "variance_error",
     "wasserstein1",
-    "base_cut",
+    "norm_cut",
     "normalize",
     "project",
     "threshold",
@@ -600,7 +600,7 @@ def project(v: np.ndarray) -> np.ndarray:
 
 
 def normalize(v: np.ndarray) -> np.ndarray:
-    """Return max(v, 0) divided by its sum (INV-N); uniform where no entry is positive.
+    """Return max(v, 0) divided by its sum (Norm-Mul, INV-N); uniform where no entry is positive.
 
     Args:
         v: (K,).
@@ -613,8 +613,8 @@ def normalize(v: np.ndarray) -> np.ndarray:
     return clipped / total if total > 0 else np.full(v.size, 1 / v.size)
 
 
-def base_cut(v: np.ndarray) -> np.ndarray:
-    """Return the largest estimates whose sum is at most 1, and 0 for the others (Base-Cut).
+def norm_cut(v: np.ndarray) -> np.ndarray:
+    """Return the largest estimates whose sum is at most 1, and 0 for the others (Norm-Cut).
 
     Estimates are not rescaled, so the result may sum to less than 1. If the largest estimate
     exceeds 1, the result is 1 for its value and 0 for the others.
@@ -622,7 +622,7 @@ def base_cut(v: np.ndarray) -> np.ndarray:
     Args:
         v: (K,).
 
-    >>> base_cut(np.array([0.7, 0.2, 0.2, -0.1])).tolist()
+    >>> norm_cut(np.array([0.7, 0.2, 0.2, -0.1])).tolist()
     [0.7, 0.2, 0.0, 0.0]
     """
     order = np.argsort(-v, kind="stable")

@@ -218,6 +218,8 @@ def test_expected_errors_of_labels_are_the_formulae_of_the_documents(epsilon: fl
     e, h, size, squares = np.exp(epsilon), np.exp(epsilon / 2), P.size, float(P @ P)
     optimized = warner.UnaryEncoding(VALUES, epsilon, variant="oue")
     subset = warner.SubsetSelection(VALUES, epsilon, size=2)
+    # With a large prime two values collide as independent hashes do.
+    hashes = warner.LocalHashing(VALUES, epsilon, buckets=3, prime=100_000_007)
     p = 2 * e / (2 * e + size - 2)
     q = p / (size - 1) + (1 - p) * 2 / (size - 1)
     s, share = 2, float(P[:2].sum())
@@ -230,6 +232,10 @@ def test_expected_errors_of_labels_are_the_formulae_of_the_documents(epsilon: fl
         (warner.UnaryEncoding(VALUES, epsilon), size * h / (h - 1) ** 2 + 1 - squares),
         (optimized, 4 * size * e / (e - 1) ** 2 + 2 - squares),
         (subset, size * q * (1 - q) / (p - q) ** 2 + (1 - 2 * q) / (p - q) - squares),
+        (
+            hashes,
+            size * (e + 2) ** 2 / (2 * (e - 1) ** 2) + (e + 2) / (2 * (e - 1)) - squares,
+        ),
         (warner.HadamardResponse(VALUES, epsilon), size * ((e + 1) / (e - 1)) ** 2 - squares),
         (
             warner.UtilityOptimizedRR(VALUES, epsilon, sensitive=some),
@@ -244,6 +250,42 @@ def test_expected_errors_of_labels_are_the_formulae_of_the_documents(epsilon: fl
         assert warner.theory.expected_loss(mechanism, P, 1, "l2") == pytest.approx(
             expected, rel=1e-7
         )
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0, 4.0])
+@pytest.mark.parametrize("size", [3, 20, 100])
+def test_no_error_of_local_hashing_exceeds_the_bound_of_the_documents(
+    size: int, epsilon: float
+) -> None:
+    """Rejects K (e + g - 1)^2 / ((g - 1)(e - 1)^2) alone: of 20 values at 4 nats it is 1.52, and the
+    error is 2.6.
+    """
+    values, e = warner.Integers(1, size), np.exp(epsilon)
+    shares = 1 / np.arange(1, size + 1) ** 1.2
+    shares /= shares.sum()
+    mechanism = warner.LocalHashing(values, epsilon)
+    g = mechanism.buckets
+    old = size * (e + g - 1) ** 2 / ((g - 1) * (e - 1) ** 2)
+    bound = old + (g - 2) * (e + g - 1) / ((g - 1) * (e - 1)) - float(shares @ shares)
+    error = warner.theory.expected_loss(mechanism, shares, 1, "l2")
+    assert error <= bound
+    assert (size, epsilon) != (20, 4.0) or error > old
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 3.0])
+def test_where_randomized_response_errs_less_than_unary_encoding(epsilon: float) -> None:
+    """Rejects K < 3e + 2 for the sum of all errors: of 23 values at 2 nats OUE errs less."""
+    e = np.exp(epsilon)
+    limit = int(e + 1.5 + np.sqrt(2 * e * e + 3 * e + 1.25))
+
+    def less(size: int) -> bool:
+        values, shares = warner.Integers(1, size), np.full(size, 1 / size)
+        direct = warner.RandomizedResponse(values, epsilon)
+        unary = warner.UnaryEncoding(values, epsilon, variant="oue")
+        of_each = [warner.theory.expected_loss(m, shares, 1, "l2") for m in (direct, unary)]
+        return bool(of_each[0] < of_each[1])
+
+    assert less(limit) and not less(limit + 1)
 
 
 @pytest.mark.parametrize("variant", [0.3, 0.5, 0.8])

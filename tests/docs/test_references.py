@@ -91,9 +91,13 @@ def test_no_two_entries_have_one_key() -> None:
     [
         (warner.Inversion(), {"wang2017", "murakami2018"}),
         (warner.Inversion("project"), {"kairouz2016", "wang2020", "wang2017"}),
-        (warner.Inversion("base-cut"), {"wang2020", "wang2017"}),
+        (warner.Inversion("norm-cut"), {"wang2020", "wang2017"}),
         (warner.Inversion("threshold"), {"murakami2019", "wang2017"}),
-        (warner.Inversion("base-cut", weights="equal"), {"wang2020", "wang2017", "murakami2018"}),
+        (
+            warner.Inversion("threshold", rest="discard"),
+            {"murakami2019", "wang2017", "wang2020"},
+        ),
+        (warner.Inversion("norm-cut", weights="equal"), {"wang2020", "wang2017", "murakami2018"}),
         (
             warner.ExpectationMaximization(100),
             {"agrawal2001", "elsalamouny2019", "murakami2018", "murakami2019"},

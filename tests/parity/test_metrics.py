@@ -14,7 +14,7 @@ import warner
 from tests.refusals import refused
 from warner import metrics
 from warner.errors import ArgumentError, WarnerError
-from warner.metrics import base_cut, jensen_shannon, normalize, project, threshold
+from warner.metrics import jensen_shannon, norm_cut, normalize, project, threshold
 
 
 def _programme(p: np.ndarray, q: np.ndarray, points: np.ndarray) -> float:
@@ -197,10 +197,10 @@ def test_post_processing_at_its_edges() -> None:
     negative = np.array([-0.5, -0.1, -0.4])
     assert project(negative) == pytest.approx(negative + 2 / 3)
     assert normalize(negative).tolist() == [1 / 3] * 3
-    assert base_cut(negative).tolist() == [0, 0, 0]
-    assert base_cut(np.array([1.4, 0.2])).tolist() == [1, 0]
+    assert norm_cut(negative).tolist() == [0, 0, 0]
+    assert norm_cut(np.array([1.4, 0.2])).tolist() == [1, 0]
     whole = np.array([0.4, 0.25, 0.2, 0.1, 0.05]) + 1e-16
-    assert (base_cut(whole[::-1]) > 0).all(), "rounding must not cost the last share"
+    assert (norm_cut(whole[::-1]) > 0).all(), "rounding must not cost the last share"
     assert threshold(np.array([0.9, 0.4, 0.0]), np.full(3, 0.01)) == pytest.approx(
         [0.9 / 1.3, 0.4 / 1.3, 0]
     )
@@ -239,14 +239,14 @@ def test_projections_sum_to_one_at_every_scale(scale: float) -> None:
 def test_post_processing_is_its_definition(seed: int) -> None:
     """[P3 app. E] and [P2 sec 6] word by word."""
     v = np.random.default_rng(seed).normal(0.08, 0.15, 12)
-    kept, total = np.zeros(12), 0.0  # Base-Cut: in decreasing order, until the total is reached
+    kept, total = np.zeros(12), 0.0  # Norm-Cut: in decreasing order, until the total is reached
     for x in sorted(range(12), key=lambda x: -v[x]):
         if v[x] <= 0 or total + v[x] > 1:
             break
         kept[x] = v[x]
         total += v[x]
     if total > 0:
-        assert base_cut(v) == pytest.approx(kept, abs=1e-15)
+        assert norm_cut(v) == pytest.approx(kept, abs=1e-15)
     # Norm-Sub: negatives to 0, a constant added to the rest, until the sum is 1 with none negative
     shares = v.copy()
     for _ in range(50):

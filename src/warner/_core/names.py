@@ -81,7 +81,9 @@ LITERATURE = {
         "MLE": "MaximumLikelihood",
         "INV": "Inversion",
         "Norm-Sub INV-P": "Inversion constraint='project'",
-        "Base-Cut": "Inversion constraint='base-cut'",
+        "Norm-Cut": "Inversion constraint='norm-cut'",
+        "Norm-Mul INV-N": "Inversion constraint='normalize'",
+        "Base-Cut": "Inversion constraint='threshold', rest='discard'",
         "EMS": "SmoothedEM",
         "MR": "MixtureReduction",
         "IIW": "WienerFilter",
@@ -91,6 +93,8 @@ LITERATURE = {
 FURTHER = {  # what else a name stands for, or does not
     "RAPPOR": "For RAPPOR's permanent reports, which people send in many rounds, use "
     "warner.mechanisms.Permanent.",
+    "Base-Cut": "What Fang et al. (2023) call Base-Cut is called Norm-Cut by Wang et al. (2020): "
+    "warner.Inversion(constraint='norm-cut').",
     "IBU": "If IBU runs until it converges, it gives the same result as warner.MaximumLikelihood.",
     "PEM": "The function warner.find() has the same purpose as PEM (the prefix extending method), "
     "but takes other steps. See the guide 'Words that nobody has listed'.",
@@ -109,6 +113,14 @@ _ABSENT = {  # what papers compare with, and this package does not have
     "AHEAD HIO HH": "for ranges of numbers see warner.SquareWave",
     "CALM HDG": "for several questions see warner.mechanisms.PerAttribute and OneOf",
     "PrivSet": "for sets see warner.domains.Items",
+}
+CONSTRAINTS_ELSEWHERE = {  # what to say of ways to make estimates shares that are not here
+    "base-cut": "Two ways have this name: what Wang et al. (2020) call Base-Cut is "
+    "Inversion('threshold', rest='discard'), and what Fang et al. (2023) call so is 'norm-cut'",
+    "base-pos": "Base-Pos sets negative estimates to 0, and their sum is then above 1. 'norm-mul' "
+    "divides by this sum",
+    "norm": "Norm adds the same number to all estimates, and negative ones stay. 'norm-sub' sets "
+    "these to 0 before it adds, and 'norm-mul' divides by the sum",
 }
 LOSSES_ELSEWHERE = {  # what to say of losses that other papers use
     "mse": "'l2' is the sum of squared errors: for K shares, K times their MSE",

@@ -485,7 +485,7 @@ def usual_methods(tally: Tally, loss: str = "l2") -> tuple[str, ...]:
     >>> from warner import Categorical, RandomizedResponse
     >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
     >>> usual_methods(coin.tally(coin.randomize(["no"])))[:3]
-    ('inversion', 'project', 'base-cut')
+    ('inversion', 'project', 'norm-cut')
     """
     kind = KEYS if tally.header.get("mechanism") == "KeyValue" else SHARES
     return compared({kind, MEANS} if LOSSES[loss].of_mean else {kind})

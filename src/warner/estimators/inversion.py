@@ -14,6 +14,7 @@ from warner._core.errors import (
     ArgumentTypeError,
     IdentifiabilityError,
 )
+from warner._core.names import CONSTRAINTS_ELSEWHERE
 from warner.channels import FloatArray, IndependentParts, LikelihoodOperator, summed
 from warner.domains import Domain
 from warner.estimators.base import (
@@ -25,23 +26,23 @@ from warner.estimators.base import (
     inverted,
     status_of_parts,
 )
-from warner.metrics import base_cut, normalize, project, threshold
+from warner.metrics import norm_cut, normalize, project, threshold
 
 # Established names of the constraints.
 SYNONYMS = {
     "norm-sub": "project",
     "projection": "project",
     "normalise": "normalize",
-    "norm": "normalize",
+    "norm-mul": "normalize",
     "emp+thr": "threshold",
     "significance": "threshold",
     "none": None,
 }
-_CONSTRAINTS = (None, "normalize", "project", "base-cut", "threshold")
+_CONSTRAINTS = (None, "normalize", "project", "norm-cut", "threshold")
 _SOURCES: dict[str | None, tuple[str, ...]] = {
     "normalize": ("kairouz2016",),
     "project": ("kairouz2016", "wang2020"),
-    "base-cut": ("wang2020",),
+    "norm-cut": ("wang2020",),
     "threshold": ("P2",),
 }
 
@@ -63,9 +64,10 @@ class Inversion(Estimator):
     Args:
         constraint: what is done to the unbiased estimate, whose entries may be negative. None
             leaves it unbiased. ``"project"`` takes the Euclidean projection on the simplex
-            (Norm-Sub). ``"normalize"`` sets negative entries to 0 and divides by the sum.
-            ``"base-cut"`` keeps the largest entries while their sum is at most 1. ``"threshold"``
-            keeps the entries that a Bonferroni test at the level ``alpha`` finds above 0.
+            (Norm-Sub). ``"normalize"`` sets negative entries to 0 and divides by the sum
+            (Norm-Mul). ``"norm-cut"`` keeps the largest entries while their sum is at most 1.
+            ``"threshold"`` keeps the entries that a Bonferroni test at the level ``alpha`` finds
+            above 0; with ``rest="discard"`` this is Base-Cut.
         weights: how groups of people with different mechanisms or budgets are combined.
             ``"inverse-variance"`` has the least variance. ``"equal"`` takes the plain mean of the
             groups' inversions [P1 eq 13]. A single group is not affected.
@@ -82,8 +84,8 @@ class Inversion(Estimator):
             inverse.
 
     Source: [P1 eqs 12, 13], [P2 sec 2.5, sec 6], [P4 sec IX]; the projection and the normalised
-    estimate of Kairouz, Bonawitz and Ramage (2016); Norm-Sub and Base-Cut of Wang et al. (2020);
-    METHODS 5.
+    estimate of Kairouz, Bonawitz and Ramage (2016); Norm-Sub, Norm-Mul, Norm-Cut and
+    Base-Cut of Wang et al. (2020); METHODS 5.
 
     >>> Inversion("norm-sub"), Inversion("threshold", alpha=0.01)
     (Inversion(constraint='project'), Inversion(constraint='threshold', alpha=0.01))
@@ -106,7 +108,11 @@ class Inversion(Estimator):
         constraint = self.constraint
         if isinstance(constraint, str):
             constraint = SYNONYMS.get(constraint.lower(), constraint.lower())
-        object.__setattr__(self, "constraint", choice("constraint", constraint, _CONSTRAINTS))
+        object.__setattr__(
+            self,
+            "constraint",
+            choice("constraint", constraint, _CONSTRAINTS, CONSTRAINTS_ELSEWHERE),
+        )
         if constraint is not None:
             object.__setattr__(self, "summary", _CONSTRAINED)
         choice("weights", self.weights, ("inverse-variance", "equal"))
@@ -122,7 +128,8 @@ class Inversion(Estimator):
     def sources(self) -> tuple[str, ...]:
         """The sources of the constraint and of the inversion itself."""
         equal = ("P1",) if self.constraint is None or self.weights == "equal" else ()
-        return (*_SOURCES.get(self.constraint, ()), "wang2017", *equal)
+        cut = ("wang2020",) if self.rest == "discard" else ()
+        return (*_SOURCES.get(self.constraint, ()), *cut, "wang2017", *equal)
 
     @property
     def inverts(self) -> bool:
@@ -142,8 +149,8 @@ class Inversion(Estimator):
             return Fit(project(raw), Status.EXACT)
         if self.constraint == "normalize":
             return Fit(normalize(raw), Status.EXACT if (raw > 0).any() else Status.NO_POSITIVE_MASS)
-        if self.constraint == "base-cut":
-            return _kept(base_cut(raw))
+        if self.constraint == "norm-cut":
+            return _kept(norm_cut(raw))
         sd = np.sqrt(channel.variance_at_zero(project(raw)) / data.n)
         shares = threshold(raw, sd, self.alpha, self.rest)
         return _kept(shares) if self.rest == "discard" else Fit(shares, Status.EXACT)

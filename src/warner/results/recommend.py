@@ -16,7 +16,7 @@ import numpy as np
 from warner import estimators
 from warner._core.checks import kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, IdentifiabilityError, message
-from warner._core.names import called_here, known_elsewhere
+from warner._core.names import CONSTRAINTS_ELSEWHERE, called_here, known_elsewhere
 from warner._core.text import meant
 from warner.channels import HashPool, LikelihoodOperator, SupportChannel
 from warner.domains import Domain
@@ -181,7 +181,7 @@ METHODS: dict[str, Method] = {
     "inversion": Method(partial(_named, "Inversion"), SHARES),
     "project": Method(partial(_named, "Inversion", "project"), SHARES),
     "normalize": Method(partial(_named, "Inversion", "normalize")),
-    "base-cut": Method(partial(_named, "Inversion", "base-cut"), SHARES),
+    "norm-cut": Method(partial(_named, "Inversion", "norm-cut"), SHARES),
     "threshold": Method(partial(_named, "Inversion", "threshold"), SHARES),
     "mle": Method(partial(_named, "MaximumLikelihood"), f"{SHARES} {KEYS}"),
     "em": Method(
@@ -289,7 +289,9 @@ def method(name: str) -> Estimator:
         names = [n for each in METHODS for n in (em if each == "em" else (each,))]
         if remedy := _OF_TWO.get(name.lower()):
             raise ArgumentError("method", "must say when it stops", show(name), remedy)
-        here = known_elsewhere(name) if called_here(name) else None  # "GRR", a mechanism
+        here = CONSTRAINTS_ELSEWHERE.get(word)
+        if here is None and called_here(name):  # "GRR", a mechanism
+            here = known_elsewhere(name)
         remedy = here.removesuffix(".") if here else meant(name, names)
         rule = f"must be one of {', '.join(names)}" if here is None else "must name a method"
         raise ArgumentError("method", rule, show(name), remedy)

@@ -88,14 +88,14 @@ def test_every_estimator_runs_on_every_mechanism(
         | warner.ExpectationMaximization
         | warner.estimators.literature.SmoothedEM,
     ):
-        # Base-Cut drops whatever would carry the sum above 1, here a share of 0.1 in half of all
+        # Norm-Cut drops whatever would carry the sum above 1, here a share of 0.1 in half of all
         # runs.
         if name in BLIND:
             if isinstance(estimator, warner.MaximumLikelihood) and name == "StochasticRounding":
                 assert str(result.unique).startswith("not unique")
             return
         assert result.probabilities == pytest.approx(
-            TRUTH, abs=0.15 if estimator == warner.Inversion("base-cut") else 0.08
+            TRUTH, abs=0.15 if estimator == warner.Inversion("norm-cut") else 0.08
         )
     if name == "StochasticRounding":
         assert not result.has_intervals
@@ -256,7 +256,7 @@ def test_estimators_run_on_tuples(name: str, estimator: warner.estimators.Estima
         warner.Inversion | warner.MaximumLikelihood | warner.estimators.literature.MixtureReduction,
     ):
         assert result.probabilities == pytest.approx(
-            theta, abs=0.15 if estimator == warner.Inversion("base-cut") else 0.06
+            theta, abs=0.15 if estimator == warner.Inversion("norm-cut") else 0.06
         )
     bounds = result.interval()
     assert (bounds[:, 0] <= bounds[:, 1]).all()

@@ -48,7 +48,7 @@ def test_what_is_said_of_such_estimates_is_finite_and_in_order(name: str, epsilo
     for data in _extremes(mechanism):
         for method in (
             warner.Inversion(),
-            warner.Inversion("base-cut"),
+            warner.Inversion("norm-cut"),
             warner.MaximumLikelihood(),
             warner.EmpiricalBayes(),
         ):

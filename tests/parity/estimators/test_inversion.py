@@ -17,7 +17,7 @@ def test_an_unbiased_estimate_inside_the_simplex_sums_to_one(epsilon: float) -> 
     """Entries of 1e6 cancel: without a division by the sum it is off by 1e-10."""
     coin = warner.RandomizedResponse(warner.Integers(0, 1), epsilon)
     channel = coin.channel()
-    for constraint in (None, "project", "normalize", "base-cut", "threshold"):
+    for constraint in (None, "project", "normalize", "norm-cut", "threshold"):
         fit = warner.Inversion(constraint).fit(
             LikelihoodData(channel, np.array([0.5, 0.5]), 2, coin.domain)
         )

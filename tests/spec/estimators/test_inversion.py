@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from statistics import NormalDist
 from typing import Any
@@ -46,6 +47,27 @@ def test_established_names_are_accepted() -> None:
     assert warner.Inversion("normalise") == warner.Inversion("normalize")
     assert warner.Inversion("emp+thr") == warner.Inversion("threshold")
     assert warner.Inversion("none") == warner.Inversion(None) == method("inversion")
+
+
+def test_names_of_wang_et_al_mean_what_they_mean_there() -> None:
+    """Rejects Norm-Cut under the name of Base-Cut, which cuts at a threshold, and Norm as Norm-Mul.
+
+    Norm leaves negative estimates, and Base-Pos a sum above 1.
+    """
+    assert warner.Inversion("norm-mul") == method("Norm-Mul") == warner.Inversion("normalize")
+    assert method("Norm-Cut") == warner.Inversion("norm-cut")
+    raw = _data().channel.invert(_data().weights)
+    shares = warner.Inversion("norm-cut").fit(_data()).shares
+    assert set(shares[shares > 0]) < set(raw) and shares.sum() < 1
+    assert raw[shares == 0].max() + shares.sum() > 1
+    for name, here in (
+        ("Base-Cut", "Wang et al. (2020) call Base-Cut is Inversion('threshold', rest='discard')"),
+        ("norm", "'norm-sub' sets these to 0 before it adds"),
+        ("base-pos", "'norm-mul' divides by this sum"),
+    ):
+        for call in (warner.Inversion, method):
+            with pytest.raises(ArgumentError, match=re.escape(here)):
+                call(name)
 
 
 # The level of the significance threshold, and where the rest of the mass goes.

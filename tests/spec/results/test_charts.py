@@ -403,7 +403,7 @@ def test_text_and_marks_have_the_contrast_of_wcag_aa(is_dark: bool) -> None:
 
 def _benchmark() -> Any:
     """A chart with a series for each of nine methods."""
-    methods = ["inversion", "project", "normalize", "base-cut", "mle", "em:2", "em:3", "em:4", "eb"]
+    methods = ["inversion", "project", "normalize", "norm-cut", "mle", "em:2", "em:3", "em:4", "eb"]
     labels = Categorical(["no", "yes"])
     return warner.benchmark(["no", "yes"], labels, ["RandomizedResponse"], methods, [1.0], [99], 2)
 
