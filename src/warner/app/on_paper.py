@@ -349,7 +349,8 @@ class OnPaper:
             columns = [*(columns or []), group[0]]
         with as_file(path) as near:
             weights = None if self.drawn is None else self.drawn.weights
-            said = read_said(near, design, name, columns, self.drop_missing, weights)
+            declared = None if self.study is None else self.study.public
+            said = read_said(near, design, name, columns, self.drop_missing, weights, declared)
         tally = said.tally
         if self.is_on_one_card:
             tally, of_groups = as_one_card(path, tally, design.report_words, *group)

@@ -41,7 +41,7 @@ from warner.io.read_answers import (
 )
 from warner.io.stated_headers import codes_said
 from warner.mechanisms import Mechanism
-from warner.reports.public_columns import Groups, group_people
+from warner.reports.public_columns import Groups, PublicColumn, group_people
 from warner.reports.tally import Tally
 from warner.reports.tally_kinds import Counted
 
@@ -246,6 +246,7 @@ def as_long(
         if name in words and any(_COUNT.fullmatch(c[i].strip()) for _, c in lines if i < len(c))
     }
     totals = [i for i, name in enumerate(lower) if name in _ALL]
+    of_word, totals = _words_or_totals(path, names, of_word, totals, words)
     rest = [word for word in different if word not in map(words.get, of_word.values())]
     are_counts = bool(of_word) and all(
         _COUNT.fullmatch(cells[i].strip()) for _, cells in lines for i in of_word if i < len(cells)
@@ -277,6 +278,30 @@ def as_long(
             counts |= dict.fromkeys(rest, total - several)
         made += [(number, [*key, word, str(count)]) for word, count in counts.items()]
     return [*(names[i] for i in others), VALUE, COUNT], made
+
+
+def _words_or_totals(
+    path: str,
+    names: Sequence[str],
+    of_word: Mapping[int, str],
+    totals: Sequence[int],
+    words: Mapping[str, str],
+) -> tuple[dict[int, str], list[int]]:
+    """The columns of words and those of all people, where n is a short no, or the number of people.
+
+    >>> words = {"no": "no", "n": "no", "yes": "yes", "y": "yes"}
+    >>> _words_or_totals("c.csv", ["yes", "n"], {0: "yes", 1: "n"}, [1], words)
+    ({0: 'yes'}, [1])
+    """
+    both = [i for i in of_word if i in totals]
+    rest = {i: name for i, name in of_word.items() if i not in both}
+    if not both or len(both) < len(totals):  # another column has all people
+        return dict(of_word), [i for i in totals if i not in both]
+    if rest and not any(name == look(words[name]) for name in rest.values()):
+        column, word = names[both[0]], words[of_word[both[0]]]
+        rule = f"column {show(column)} can mean the people who said {word!r}, or all people"
+        raise FileError(path, rule, None, f"Call it {word}, or total")
+    return rest, list(totals)
 
 
 def _renamed(names: Sequence[str], lines: Lines, words: Mapping[str, str]) -> list[str] | None:
@@ -354,8 +379,9 @@ def read_said(
     by: Sequence[str] | None = None,  # columns of groups; [] of counts for all, None for none
     drop_missing: bool = False,  # whether people without an answer or an entry are left out
     weights: str | None = None,  # the public column with the weights of people
+    declared: Mapping[str, Domain] | None = None,  # the public columns of a study
 ) -> Said:
-    """The tally of a table of what people said on paper, without a study."""
+    """The tally of a table of what people said on paper; other columns are read as they are."""
     is_grouped, by = by is not None, list(by or ())
     names, lines = _filled_lines(path, by if name is None else [*by, name])
     counted = as_long(path, names, lines, words_of([mechanism]))
@@ -392,10 +418,12 @@ def read_said(
     }
     gaps = {name: have_no_entry(cells) for name, cells in entries.items()}
     if not drop_missing:
-        numbers = [row[0] for row in rows]
+        # A line of a table of counts makes a row for each word.
+        numbers, each = np.unique([row[0] for row in rows], return_index=True)
         for column, without in gaps.items():
             where = f"{path}: column {column!r}"
-            require_entries(where, without, entries[column], numbers)
+            cells = [entries[column][i] for i in each]
+            require_entries(where, without[each], cells, numbers.tolist())
     dropped, without_entry = rows_left_out(gaps, np.array([row[2] for row in rows], dtype=np.int64))
     without_entry = without_entry._replace(among=without_entry.among + left_out.total())
     rows = [row for row, is_dropped in zip(rows, dropped, strict=True) if not is_dropped]
@@ -404,7 +432,12 @@ def read_said(
         raise EmptyError(path, f"has no row with {' and '.join(needed)}")
     if weights in public:
         _require_weights(f"{path}: column {weights!r}", rows, public.index(weights), has_comma)
-    groups = _groups(public, [row[3] for row in rows], has_comma)
+    of_study = {
+        column: _declared(path, column, domain, public.index(column), rows)
+        for column, domain in (declared or {}).items()
+        if column in public and column != weights
+    }
+    groups = _groups(public, [row[3] for row in rows], has_comma, of_study)
     group = np.zeros(len(rows), dtype=np.int64) if groups is None else groups.place
     size = 1 if groups is None else len(groups.keys)
     table = np.zeros((size, mechanism.n_reports), dtype=np.int64)
@@ -777,14 +810,32 @@ def written_alike(name: str, texts: Iterable[str]) -> Iterator[str]:
             )
 
 
+def _declared(
+    path: str, name: str, domain: Domain, column: int, rows: Sequence[_Row]
+) -> PublicColumn:
+    """A public column of a study, whose values are refused where they are not declared."""
+    lines: dict[str, int] = {}
+    for row in rows:
+        lines.setdefault(row[3][column], row[0])
+    index = indices_of_groups(path, name, domain, [*lines], [*lines.values()])
+    values = dict(zip(lines, domain.decode(index), strict=True))
+    return PublicColumn(domain, [values[row[3][column]] for row in rows])
+
+
 def _groups(
-    public: Sequence[str], keys: Sequence[tuple[str, ...]], has_comma: bool
+    public: Sequence[str],
+    keys: Sequence[tuple[str, ...]],
+    has_comma: bool,
+    declared: Mapping[str, PublicColumn],
 ) -> Groups | None:
     """The groups of rows, by public values as they are: numbers where all are numbers."""
     if not public:
         return None
-    columns: dict[str, list[int] | list[float] | list[str]] = {}
+    columns: dict[str, PublicColumn | list[int] | list[float] | list[str]] = {}
     for i, name in enumerate(public):
+        if name in declared:
+            columns[name] = declared[name]
+            continue
         texts = [key[i] for key in keys]
         columns[name] = texts
         numbers = [number for text in texts if (number := as_number(text, has_comma)) is not None]

@@ -97,6 +97,9 @@ def indices_of_groups(
         meant(texts[wrong[0]] or "", labels or ())
         or f"Correct it, or declare it in [public.{name}]"
     )
+    if not texts[wrong[0]]:
+        rule, got = "must have an entry in every row", "an empty cell"
+        remedy = "Write the entry into each row, also where the table has merged cells"
     if look(texts[wrong[0]] or "") in TOTALS:
         remedy = "If the line adds up other lines, delete it, because its people would count twice"
     raise ReportError(where, rule, got, remedy)

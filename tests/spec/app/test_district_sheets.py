@@ -1,0 +1,111 @@
+"""Sheets of four districts, where people threw a die: tables of people and of counts, as typed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.spec.app._command import run
+
+STUDY = """[attributes.drugs]
+label = "Have you used an illegal drug?"
+values = ["no", "yes"]
+design = "forced:1/6,1/6"
+[public.district]
+values = ["Nord", "Süd", "Ost", "West"]
+"""
+COUNTS = {"Nord": (88, 32), "Süd": (78, 32), "Ost": (65, 25), "West": (44, 36)}
+ESTIMATE = ("--study", "drugs.toml", "--by", "district")
+
+
+def _people(path: str, column: str = "drugs", written: dict[str, str] | None = None) -> str:
+    """A row for each sheet, in the alphabetical order of districts."""
+    rows = [
+        f"{i},{(written or {}).get(name, name)},{word}"
+        for name in sorted(COUNTS)
+        for word, people in zip(("no", "yes"), COUNTS[name], strict=True)
+        for i in range(people)
+    ]
+    return _written(path, f"id,district,{column}", *rows)
+
+
+def _written(path: str, *lines: str) -> str:
+    Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def _counts(path: str, first: str, line: str) -> str:
+    """A row for each district, with what ``line`` says of its counts."""
+    rows = [line.format(name, *pair, sum(pair)) for name, pair in COUNTS.items()]
+    return _written(path, first, *rows)
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    _written("drugs.toml", STUDY)
+
+
+@pytest.mark.parametrize(
+    ("first", "line"),
+    [
+        ("district,yes,n", "{0},{2},{3}"),
+        ("district,N,yes", "{0},{3},{2}"),
+        ("district,no,n", "{0},{1},{3}"),
+        ("district,no,yes,n", "{0},{1},{2},{3}"),
+        ("district,n,y,total", "{0},{1},{2},{3}"),  # beside a total, n is a short no
+    ],
+)
+def test_n_beside_a_word_is_the_number_of_people(first: str, line: str) -> None:
+    """Rejects a column n that is read as the people who said no and as all people at once."""
+    plain = run("estimate", _counts("plain.csv", "district,no,yes", "{0},{1},{2}"), *ESTIMATE)
+    assert run("estimate", _counts("counts.csv", first, line), *ESTIMATE).stdout == plain.stdout
+
+
+def test_n_beside_y_is_refused_with_both_meanings() -> None:
+    """Rejects a guess whether n stands for no or for all people, where y is short too."""
+    table = _counts("counts.csv", "district,n,y", "{0},{1},{2}")
+    refused = run("estimate", table, *ESTIMATE, ok=False).stderr
+    assert "column 'n' can mean the people who said 'no', or all people. Call it no" in refused
+    alone = _counts("alone.csv", "district,n", "{0},{3}")
+    assert "must have one column" in run(
+        "estimate", alone, "--design", "forced:1/6,1/6", ok=False
+    ).stderr  # fmt: skip
+
+
+def test_districts_of_people_are_checked_as_those_of_counts() -> None:
+    """Rejects nord as a district beside Nord, and codes, where the study declares the districts."""
+    for written in ({"Ost": "ost"}, dict(zip(COUNTS, "1234", strict=True))):
+        table = _people("people.csv", written=written)
+        refused = run("estimate", table, *ESTIMATE, ok=False).stderr
+        assert "'district': holds a value that the study does not declare" in refused
+        assert ("Is 'Ost' meant?" in refused) == ("Ost" in written and "ost" in written.values())
+    assert "people.csv: line 2: " in refused
+
+
+def test_districts_of_people_come_in_the_order_of_the_study() -> None:
+    """Rejects groups in alphabetical order, where the same sheets as counts have that of the
+
+    study.
+    """
+    of_counts = run("estimate", _counts("c.csv", "district,no,yes", "{0},{1},{2}"), *ESTIMATE)
+    of_people = run("estimate", _people("people.csv"), *ESTIMATE)
+    assert of_people.stdout == of_counts.stdout
+    assert of_people.stdout.index("Süd") < of_people.stdout.index("Ost")
+
+
+def test_a_count_without_a_district_is_one_row() -> None:
+    """Rejects a number of rows that counts each line once for each word, and advice to leave
+
+    people out that a study then refuses.
+    """
+    table = _counts("counts.csv", "district,no,yes", "{0},{1},{2}")
+    with open(table, "a") as file:
+        file.write(",3,4\n")
+    design = ("--design", "forced:1/6,1/6", "--by", "district")
+    refused = run("estimate", table, *design, ok=False).stderr
+    assert "got no entry in 1 of 5 rows, first in line 6" in refused
+    refused = run("estimate", table, *ESTIMATE, ok=False).stderr
+    assert "line 6: column 'district': must have an entry in every row; got an empty" in refused
+    assert "merged cells" in refused and "--drop-missing" not in refused
