@@ -55,6 +55,8 @@ def test_many_values_are_checked_by_the_rows_of_the_channel() -> None:
     for make in (warner.RandomizedResponse, warner.UnaryEncoding, warner.SquareWave):
         found = testing.check_mechanism(make(Integers(0, 299), 2.0), draws=FEW)
         assert found.findings[0].holds is None and found.findings[2].holds
+        said = "2,000 reports of each of 8 values and 1,000 reports of each of 25"
+        assert said in str(found.findings[2]) and "other values were not tested" in str(found)
 
 
 def _failed(mechanism: Mechanism, draws: int = 100_000) -> dict[str, str]:
@@ -144,6 +146,21 @@ def test_leaking_samplers_are_rejected_with_the_report_that_is_off() -> None:
     assert list(_failed(UsesNumpysGlobal(Integers(0, 2), 1.0), 1000)) >= [
         "the sampler draws from its source alone"
     ]
+
+
+class SendsSomeAnswers(Forced):
+    """Sends the answer itself where it is none of eight values that are spread over the domain."""
+
+    def _sample(self, index: np.ndarray, source: Any) -> dict[str, np.ndarray]:
+        honest = super()._sample(index, source)["report"]
+        few = np.linspace(0, self.domain.size - 1, 8).round()
+        return {"report": np.where(np.isin(index, few), honest, index)}
+
+
+def test_a_sampler_that_sends_some_answers_as_they_are_is_rejected() -> None:
+    """Rejects a check of eight values of 20 that says nothing of the other twelve."""
+    failed = _failed(SendsSomeAnswers(Integers(0, 19), 1.0))
+    assert list(failed) == [SAMPLER] and "for value number 1," in failed[SAMPLER]
 
 
 def test_a_leak_among_many_reports_is_rejected_by_the_rows_of_the_channel() -> None:

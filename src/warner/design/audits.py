@@ -174,7 +174,8 @@ class Audit(Tabular):
             if bound < _SHARP * self.epsilon:
                 said.append(
                     "This bound is far below the exact epsilon, so the samples are a weak test of "
-                    "the program that draws reports. Draw more samples, or audit fewer values."
+                    "the program that draws reports. Draw more samples, or audit a mechanism with "
+                    "fewer values. warner.testing.check_mechanism finds smaller faults."
                 )
         if self.influence is not None:
             most = f"{self.influence:.4g} people"
@@ -224,10 +225,33 @@ def audit_claim(mechanism: Mechanism, claim: Guarantee) -> Audit:
 _ERROR = 1e-6  # probability that the sampled lower bound is above the true epsilon
 
 
+_TRIED = 64  # values of which a few reports are drawn first
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """A lower bound on epsilon from reports of two values, and which values these were."""
+
+    bound: float
+    samples: int
+    pair: tuple[int, int]
+    tried: int
+
+    def __str__(self) -> str:
+        """How the bound was found."""
+        drawn = (
+            f"{self.samples:,} reports of each of the values number {self.pair[0]} and "
+            f"{self.pair[1]} were drawn"
+        )
+        if self.tried <= 2:
+            return drawn
+        return f"{drawn}, which differed most among {self.tried} values in a first, smaller draw"
+
+
 def sampled_bound(
     mechanism: Mechanism, samples: int, draw: Callable[[np.ndarray], np.ndarray] | None = None
-) -> float:
-    """A lower bound on epsilon from n reports of the first and of the last value."""
+) -> Sampled:
+    """A lower bound on epsilon from n reports of each of two values, which differ most in a few."""
     if draw is None:
 
         def draw(index: np.ndarray) -> np.ndarray:
@@ -235,23 +259,53 @@ def sampled_bound(
                 mechanism.header, mechanism.randomize_index(index, Source(None))
             ).record_array()
 
-    # Half of the samples chooses an event, the other half bounds its two probabilities
-    # (Clopper-Pearson), so the choice does not bias the bound.
+    # A few reports choose two values. Half of the samples chooses an event, the other half bounds
+    # its two probabilities (Clopper-Pearson), so neither choice biases the bound.
     half = samples // 2
     delta = mechanism.guarantee.delta or 0.0
     sensitive = mechanism.sensitive_mask
-    first, last, one_sided = 0, mechanism.domain.size - 1, False
+    values, other, one_sided = np.arange(mechanism.domain.size), mechanism.domain.size - 1, False
     if sensitive is not None and not sensitive.all():
         # The unprotected value may be named, so only events likelier under the protected one count.
-        first, last, one_sided = int(np.argmax(sensitive)), int(np.argmin(sensitive)), True
+        values, other, one_sided = np.flatnonzero(sensitive), int(np.argmin(sensitive)), True
+    tried = values[np.unique(np.linspace(0, len(values) - 1, _TRIED).round().astype(int))]
+    first, last = _most_different(mechanism, tried, other, max(2, samples // len(tried)), draw)
     a, b = (draw(np.full(samples, x)) for x in (first, last))
     bound = 0.0
     for likely, unlikely in ((a, b),) if one_sided else ((a, b), (b, a)):
-        event = _most_telling(likely[:half], unlikely[:half])
+        event, _ = _most_telling(likely[:half], unlikely[:half])
         hits = [int(np.count_nonzero(event(reports[half:]))) for reports in (likely, unlikely)]
         bound = max(bound, _log_bound(hits[0], hits[1], samples - half, delta))
     distances = mechanism.distances(np.array([first, last]))
-    return bound if distances is None else bound / float(distances[0, 1])
+    bound = bound if distances is None else bound / float(distances[0, 1])
+    both = 1 if not one_sided and other in tried else 0
+    return Sampled(bound, samples, (min(first, last), max(first, last)), len(tried) + 1 - both)
+
+
+def _most_different(
+    mechanism: Mechanism,
+    values: np.ndarray,
+    other: int,
+    few: int,
+    draw: Callable[[np.ndarray], np.ndarray],
+) -> tuple[int, int]:
+    """The value (T,) whose reports tell it best from another one, and that one.
+
+    The other one is the last value, or the first for the last value itself.
+    """
+    pairs = [(int(x), other if x != other else int(values[0])) for x in values]
+    if len(pairs) <= 2:
+        return pairs[0]
+    reports = {x: draw(np.full(few, x)) for x in {x for pair in pairs for x in pair}}
+    scores = [_most_telling(reports[x], reports[y])[1] for x, y in pairs]
+    distances = mechanism.distances(np.append(values, other))
+    if distances is not None:  # epsilon is per unit of distance
+        position = {int(x): i for i, x in enumerate(np.append(values, other))}
+        scores = [
+            each / float(distances[position[x], position[y]])
+            for each, (x, y) in zip(scores, pairs, strict=True)
+        ]
+    return pairs[int(np.argmax(scores))]
 
 
 @dataclass(frozen=True)
@@ -265,8 +319,8 @@ class _Event:
         return np.asarray(((records & self.mask) == self.content).all(axis=1))
 
 
-def _most_telling(a: np.ndarray, b: np.ndarray) -> _Event:
-    """The event with the largest odds in a and b (n, bytes): a record, a byte or a bit of it."""
+def _most_telling(a: np.ndarray, b: np.ndarray) -> tuple[_Event, float]:
+    """The event with the largest odds in a and b (n, bytes): a record, byte or bit; its odds."""
     width = a.shape[1]
     records, inverse = unique_rows(np.concatenate([a, b]))
     seen_a, seen_b = (
@@ -283,13 +337,16 @@ def _most_telling(a: np.ndarray, b: np.ndarray) -> _Event:
     for i in range(width):
         histogram_a, histogram_b = (np.bincount(reports[:, i], minlength=256) for reports in (a, b))
         for mask in (255, *(1 << bit for bit in range(8))):
-            for value in np.unique(np.arange(256) & mask):
-                same = np.arange(256) & mask == value
-                odds = float(_cautious(histogram_a[same].sum(), histogram_b[same].sum()))
-                event = _Event(np.zeros(width, np.uint8), np.zeros(width, np.uint8))
-                event.mask[i], event.content[i] = mask, value
-                events.append((odds, event))
-    return max(events, key=lambda pair: pair[0])[1]
+            bits = np.arange(256) & mask
+            values = np.unique(bits)
+            of_values = _cautious(
+                *(np.bincount(bits, each)[values] for each in (histogram_a, histogram_b))
+            )
+            event = _Event(np.zeros(width, np.uint8), np.zeros(width, np.uint8))
+            event.mask[i], event.content[i] = mask, values[int(np.argmax(of_values))]
+            events.append((float(of_values.max()), event))
+    odds, event = max(events, key=lambda pair: pair[0])
+    return event, odds
 
 
 def _cautious(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -505,7 +562,10 @@ def _conclude(
     violation: str | None,
 ) -> Audit:
     """Draw samples if asked for, and make the record."""
-    bound = None if samples is None else sampled_bound(mechanism, integer("samples", samples, 2))
+    bound = None
+    if samples is not None:
+        sampled = sampled_bound(mechanism, integer("samples", samples, 2))
+        bound, method = sampled.bound, f"{method}; {sampled}"
     if violation is None and bound is not None and bound > mechanism.requested:
         violation = (
             f"samples show an epsilon of at least {bound:.4f}: reports are not drawn with the "
@@ -605,7 +665,8 @@ def audit(
             and of the owner's secret values [P2 prop 11]. The numbers and words of the result are
             those of the common mechanism, so they are the same whatever the secrets are.
         samples: if given, also draw this many reports of each of two values and bound epsilon from
-            below by the events that occur (Clopper-Pearson).
+            below by the events that occur (Clopper-Pearson). The two are those whose reports differ
+            most when a few reports of up to 64 values are drawn; the method says which they are.
         claim: check this guarantee, by enumeration, instead of the one that the mechanism states.
             The result names the violation: an unprotected report that does not name one value, or a
             report and two values.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -45,6 +46,20 @@ class Leaky(UtilityOptimizedRR):
         return table
 
 
+@pytest.mark.parametrize("value", [0, 3, 7, 19])
+def test_samples_are_of_the_values_that_leak(value: int) -> None:
+    """Rejects an audit of the first and the last value alone, which misses a leak at any other."""
+
+    class SendsOne(RandomizedResponse):
+        def _sample(self, index: np.ndarray, source: Any) -> dict[str, np.ndarray]:
+            report = super()._sample(index, source)["report"]
+            return {"report": np.where(index == value, index, report)}
+
+    run = warner.audit(SendsOne(warner.Integers(0, 19), 1.0), samples=20_000)
+    pair = re.findall(r"the values number (\d+) and (\d+) were drawn", run.method)[0]
+    assert not run.holds and str(value) in pair
+
+
 @pytest.mark.parametrize("name", ["Truthful", "RandomizedResponse"])
 def test_an_audit_says_where_the_sampler_of_others_was_not_run(name: str) -> None:
     """Rejects an audit of a law alone that reads like one of a sampler that sends the answer."""
@@ -60,6 +75,7 @@ def test_an_audit_says_where_the_sampler_of_others_was_not_run(name: str) -> Non
     )
     assert name != "Truthful" or said in str(warner.audit(several))
     run = warner.audit(truthful, samples=20_000)
+    assert "20,000 reports of each of the values number " in run.method
     assert not run.holds and "are not drawn with" in str(run) and "as a test" not in str(run)
 
 

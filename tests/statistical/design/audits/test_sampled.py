@@ -40,7 +40,7 @@ def _bound(mechanism: Mechanism, samples: int, sampler: Sampler = _honest) -> fl
             mechanism.header, _typed(mechanism, sampler(mechanism, index, source))
         ).record_array()
 
-    return sampled_bound(mechanism, samples, draw)
+    return sampled_bound(mechanism, samples, draw).bound
 
 
 def test_audit_by_sampling_catches_rappor_that_never_clears() -> None:
@@ -72,5 +72,5 @@ def test_audit_by_sampling_catches_the_order_of_a_subset() -> None:
         )
         return is_enumerable.astype(np.uint8)
 
-    assert sampled_bound(mechanism, 50_000, ordered) > 3.5
+    assert sampled_bound(mechanism, 50_000, ordered).bound > 3.5
     assert _bound(mechanism, 50_000) <= 1.0
