@@ -37,6 +37,7 @@ from warner._core.names import (
 from warner._core.processes import JsonLines, Workers
 from warner._core.progress import steps
 from warner._core.text import meant
+from warner.channels import LikelihoodOperator
 from warner.channels.support import SupportChannel
 from warner.design.benchmark_result import FORMAT, Benchmark, Cell
 from warner.design.benchmark_shown import MARK
@@ -55,7 +56,7 @@ from warner.estimators import (
 from warner.estimators.base import LikelihoodData
 from warner.estimators.literature import SmoothedEM
 from warner.mechanisms import MECHANISMS, HadamardResponse, LocalHashing, Mechanism
-from warner.mechanisms.bit_vectors import WORTH_KEEPING
+from warner.mechanisms.bit_vectors import WORTH_KEEPING, BitMechanism
 from warner.mechanisms.headers import is_of_package
 from warner.mechanisms.local_hashing import prime_of_whole_reports
 from warner.results.recommend import estimator_of, estimators_of
@@ -93,11 +94,12 @@ def benchmark(
 
         loss of a cell = mean over runs of loss(method(tally*), truth)
 
-    tally* is of n people drawn from the truth. In one run all methods get the same tally, so that
-    their differences are more precise than their means. A run's random numbers depend on the seed,
-    the truth, n and the number of the run alone: they are the same in any order, with any number of
-    processes, and for all mechanisms. Reports are drawn from the law that a mechanism states; the
-    sampler of its class is not run. Run that of your own class by
+    tally* is of n people drawn from the truth, and holds what ``mechanism.tally(reports)`` keeps of
+    so many reports: bit sums, or whole reports of bits where these are few. In one run all methods
+    get the same tally, so that their differences are more precise than their means. A run's random
+    numbers depend on the seed, the truth, n and the number of the run alone: they are the same in
+    any order, with any number of processes, and for all mechanisms. Reports are drawn from the law
+    that a mechanism states; the sampler of its class is not run. Run that of your own class by
     :func:`warner.testing.check_mechanism`.
 
     Args:
@@ -342,6 +344,7 @@ class _Work:
                     hashlib.sha256(self.shares[cell.truth].tobytes()).hexdigest(),
                     cell.n,
                     self.seed,
+                    *(["whole reports"] if _keeps_bits(mechanism, cell.n) else []),
                 ]
             )
             for cell, mechanism in self.mechanisms.items()
@@ -492,8 +495,27 @@ class _Work:
                     f"{name}: reports are drawn from the law that {cls.__name__} states, and its "
                     "sampler is not run; warner.testing.check_mechanism runs the sampler."
                 )
+        yield from self._blind()
         yield from self._collisions()
         yield from self._support_counts()
+
+    def _blind(self) -> Iterator[str]:
+        """A sentence on each mechanism whose reports do not tell all shares apart."""
+        equal = np.full(self.domain.size, 1 / self.domain.size)
+        of_means = all(LOSSES[each].of_mean for each in self.losses)
+        for name, mechanism in {c.mechanism: made for c, made in self.mechanisms.items()}.items():
+            channel = mechanism.channel()
+            try:
+                channel.invert(channel.matvec(equal))
+            except IdentifiabilityError:
+                if not of_means:
+                    yield (
+                        f"{name}: different shares make the same reports, so no method can tell "
+                        "them apart. A small error says that the truth is near the shares at which "
+                        "a method starts, and nothing of other truths."
+                    )
+            except WarnerError:  # without an unbiased estimate for another reason, such as its size
+                continue
 
     def _collisions(self) -> Iterator[str]:
         """A sentence on local hashing that errs less than papers say, as few values collide less.
@@ -536,14 +558,16 @@ class _Work:
             channel = mechanism.channel()
             if (
                 isinstance(channel, SupportChannel)
+                and not _keeps_bits(mechanism, cell.n)
                 and channel.gain_of_whole_reports > WORTH_KEEPING
             ):
                 lossy.setdefault(cell.mechanism, {})[f"{cell.epsilon:g}"] = None
         for name, budgets in lossy.items() if names else ():
             yield (
                 f"{', '.join(names)} with {name} at epsilon {', '.join(budgets)}: estimated from "
-                "how many reports support each value. Tallies with keep_reports=True would tell "
-                "more."
+                "how many reports support each value, which is what tallies of so many reports "
+                "hold. With keep_reports=True they would tell more. This is not measured here: "
+                "estimate from mechanism.tally(mechanism.randomize(answers), keep_reports=True)."
             )
 
     def _exact(self) -> dict[tuple[Cell, str, str], float]:
@@ -592,7 +616,11 @@ def _work_on(
     runs: Sequence[int],
 ) -> tuple[dict[int, dict[str, Losses]], dict[str, _Refusal]]:
     """The losses of some runs of a cell, by run and method, and why methods refused."""
-    channel, domain = mechanism.channel(), mechanism.domain
+    domain = mechanism.domain
+    channel: LikelihoodOperator = mechanism.channel()
+    if isinstance(mechanism, BitMechanism) and _keeps_bits(mechanism, cell.n):
+        # From one report, here of bits at 0, whole reports of the same law are drawn.
+        channel = mechanism.report_channel(np.zeros((1, mechanism.schema.bytes), dtype=np.uint8))
     losses_of_run: dict[int, dict[str, Losses]] = {}
     refused: dict[str, _Refusal] = {}
     for run in runs:
@@ -618,6 +646,11 @@ def _work_on(
                     raise
                 refused[name] = _Refusal(f"raised {type(problem).__name__}: {problem}")
     return losses_of_run, refused
+
+
+def _keeps_bits(mechanism: Mechanism, n: int) -> bool:
+    """Whether a tally of n reports of bits keeps whole reports where it is not told to."""
+    return isinstance(mechanism, BitMechanism) and mechanism.keeps_reports(n)
 
 
 def _generator(seed: int, truth: np.ndarray, cell: Cell, run: int) -> np.random.Generator:
