@@ -404,7 +404,7 @@ class Coefficients(Tabular):
             level: coverage of the intervals, in [0.5, 1).
         """
         word = "Status" if self.status.is_final else "WARNING"
-        sentences = [*self._sentences(level), f"{word}: {self.status.value}."]
+        sentences = [*self._sentences(level), f"{word}: {self.status.value}.{self._farthest}"]
         sentences += [*self.doubts, *([FOLLOWED] if self.on_paper else [])]
         rows, interval = self.rows(level), f"{100 * level:.4g} % interval"
         # Of the log-odds the errors are enough where there is little room, of odds ratios not.
@@ -472,6 +472,20 @@ class Coefficients(Tabular):
                 "matrix": self.covariance.tolist(),
             },
         }
+
+    @property
+    def _farthest(self) -> str:
+        """Which coefficient grows without end, as far as the estimates show it."""
+        if self.status is not Ending.SEPARATED:
+            return ""
+        size, outcome, name = max(
+            (abs(size), str(outcome), name)
+            for outcome, of_outcome in zip(self.outcomes, self.coefficients, strict=True)
+            for name, size in zip(self.names, of_outcome.tolist(), strict=True)
+            if name != INTERCEPT or len(self.names) == 1
+        )
+        of_value = f" for {outcome!r}" if len(self.outcomes) > 1 else ""
+        return f" The coefficient farthest from 0 is that of {name!r}{of_value}, {size:.3g} away."
 
     @property
     def _tested(self) -> tuple[Any, ...]:

@@ -102,7 +102,8 @@ class PlainDesign(Design):
         return cls({name: (ordered or {}).get(name, each) for name, each in levels.items()})
 
     def matrix(self, covariates: Any) -> FloatArray:
-        columns = columns_of(covariates)
+        codes = [n for n, of in self.levels.items() if of and all(map(str.isdecimal, of))]
+        columns = with_codes_as_labels(columns_of(covariates), codes)
         made: list[np.ndarray] = []
         for name, levels in self.levels.items():
             column = _column(columns, name)
@@ -135,6 +136,16 @@ class FormulaDesign(Design):
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
         return tuple(str(name) for name in self.spec.column_names)
+
+    @property
+    def baselines(self) -> Mapping[str, str]:
+        baselines: dict[str, str] = {}
+        for factor, (_, state) in self.spec.encoder_state.items():
+            levels = [str(level) for level in state.get("categories", ())]
+            rest = [level for level in levels if f"{factor}[T.{level}]" not in self.names]
+            if len(rest) == 1 < len(levels):  # else the factor has no columns of its own
+                baselines[str(factor)] = rest[0]
+        return baselines
 
     @classmethod
     def of(
@@ -250,14 +261,37 @@ def levels_from(
             raise unknown("baselines", name, columns, "the columns")
         column, argument = columns[name], f"baseline of {name!r}"
         if column.dtype.kind == "f":
-            rule = "can be chosen only for a column of labels, but this column holds numbers"
+            rule = (
+                f"can be chosen only for a column of labels, or of at most {_MOST_CODES} whole "
+                "numbers, but this column holds numbers that are no codes"
+            )
             raise ArgumentError(argument, rule, None, "Leave out this baseline")
         others = np.unique(column).tolist()
-        if str(level) not in others:
+        if all(map(str.isdecimal, others)):
+            others.sort(key=int)
+        written = f"{level:.15g}" if isinstance(level, float) else str(level)
+        if written not in others:
             raise unknown(argument, level, others)
-        others.remove(str(level))
-        ordered[name] = str(level), *others
+        others.remove(written)
+        ordered[name] = written, *others
     return ordered
+
+
+def are_codes(column: Column) -> bool:
+    """Whether numbers are few whole ones, so that they may be codes of categories."""
+    different = np.unique(column)
+    is_whole = column.dtype.kind == "f" and bool((different == np.floor(different)).all())
+    return is_whole and len(different) <= _MOST_CODES and different[0] >= 0
+
+
+def with_codes_as_labels(columns: Mapping[str, Column], names: Iterable[str]) -> dict[str, Column]:
+    """The columns, of which some hold their codes as text.
+
+    >>> with_codes_as_labels({"ward": np.array([1.0, 12.0])}, ["ward"])["ward"].tolist()
+    ['1', '12']
+    """
+    chosen = [name for name in names if name in columns and are_codes(columns[name])]
+    return {**columns, **{n: columns[n].astype(np.int64).astype(str) for n in chosen}}
 
 
 def words_of(formula: str) -> list[str]:

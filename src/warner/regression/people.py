@@ -32,6 +32,7 @@ from warner.regression.covariates import (
     design_of,
     doubts_of_columns,
     levels_from,
+    with_codes_as_labels,
     words_of,
 )
 from warner.reports.reports import Reports
@@ -372,6 +373,7 @@ class People:
             return {INTERCEPT: np.ones(self.total)}
         index = getattr(self.sources[0], "index", None) if len(self.sources) == 1 else None
         columns = columns_of(in_order_of(index, self.covariates, "covariates"))
+        columns = with_codes_as_labels(columns, self.baselines)
         if (length := len(next(iter(columns.values())))) != self.total:
             rule = f"must have a row for each of the {self.total} reports, in the same order"
             raise ArgumentError("covariates", rule, f"{length} rows", "Check both inputs")

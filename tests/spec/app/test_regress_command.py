@@ -101,6 +101,22 @@ def test_references_of_columns_and_slips_in_them(here: Path, tmp_path: Path) -> 
     assert "The smallest and the largest number of each column: age 20 to 59." in said
 
 
+def test_numbers_that_may_be_codes_are_named_with_the_option_that_makes_them_labels(
+    here: Path, tmp_path: Path
+) -> None:
+    """Rejects a slope of wards 1 to 3 in silence, and a way out that needs another package."""
+    first, *lines = Path("all.csv").read_text().splitlines()
+    path = tmp_path / "wards.csv"
+    rows = [f"{line},{i % 3 + 1}" for i, line in enumerate(lines)]
+    path.write_text("\n".join([f"{first},zone", *rows]))
+    command = ("regress", str(path), "said ~ zone", "--design", "crosswise:1/4")
+    assert "codes of categories, add --reference zone=1." in run(*command).stderr
+    labels = run(*command, "--reference", "zone=1", "--json")
+    assert "codes of categories" not in labels.stderr
+    names = [row["covariate"] for row in json.loads(labels.stdout)["coefficients"]]
+    assert names == ["Intercept", "zone[T.2]", "zone[T.3]"]
+
+
 def test_random_intercepts_links_and_correlations(here: Path) -> None:
     rows = rows_of("r.parquet", "smokes ~ age", "--random", "school")
     assert [row["covariate"] for row in rows] == ["Intercept", "age", "sd(school)"]
@@ -392,6 +408,7 @@ def test_a_file_of_coefficients_without_a_meaning_comes_with_a_warning(tmp_path:
     for form in (("-o", str(tmp_path / "r.csv")), ("--csv",)):
         done = run(*command, *form)
         assert "WARNING: separated" in done.stderr and "have no meaning" in done.stderr
+        assert "The coefficient farthest from 0 is that of 'old'" in done.stderr
     assert "WARNING" not in run(*command).stderr
 
 

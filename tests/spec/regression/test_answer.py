@@ -531,3 +531,28 @@ def test_an_exact_fit_has_no_nan() -> None:
     reports = warner.RandomizedResponse(DOMAIN, float("inf")).reports([3] * 10)
     found = regress(reports, np.arange(10.0), kind="mean")
     assert not np.isnan(found.z).any() and not np.isnan(found.p_values).any()
+
+
+def test_codes_of_categories_are_compared_with_the_one_that_is_named() -> None:
+    """Rejects a slope for numbers of wards, and a refusal that needs the library formulaic."""
+    codes = {"ward": np.array([1.0, 2.0, 10.0])[np.arange(len(PEOPLE["ward"])) % 3]}
+    texts = {"ward": [f"w{n:02.0f}" for n in codes["ward"]]}
+    found = regress(REPORTS, codes, baselines={"ward": 2})
+    same = regress(REPORTS, texts, baselines={"ward": "w02"})
+    assert found.names == ("Intercept", "ward[T.1]", "ward[T.10]")
+    assert found.coefficients == pytest.approx(same.coefficients)
+    new = found.predict({"ward": [10, 1]}).shares
+    assert new == pytest.approx(same.predict({"ward": ["w10", "w01"]}).shares)
+    with pytest.raises(ArgumentError, match="must be one of"):
+        regress(REPORTS, codes, baselines={"ward": 3})
+
+
+def test_a_formula_states_the_labels_that_others_are_compared_with() -> None:
+    """Rejects a paper that names the reference of the answer alone."""
+    found = regress(REPORTS, PEOPLE, "C(ward) + I(age / 10)")
+    summary = dict(found.table().summary)
+    assert "C(ward): east" in summary["Compared with"] and "age" not in summary["Compared with"]
+    assert (
+        "C(ward)"
+        not in dict(regress(REPORTS, PEOPLE, "0 + C(ward)").table().summary)["Compared with"]
+    )

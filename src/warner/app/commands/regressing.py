@@ -48,6 +48,7 @@ from warner.io.stated_headers import codes_said
 from warner.regression.answer import regress as regress_answer
 from warner.regression.correlation import correlate
 from warner.regression.covariates import (
+    are_codes,
     in_formula,
     names_bare,
     names_of_sum,
@@ -207,7 +208,8 @@ def regress(
     designs = _designs(formula, said_by, plan) if said_by else cards_of(plan, reports)
     if designs:
         further = hidden, random
-        people = _of_paper(reports, formula, designs, group, further, drawn, drop_missing)
+        coded = [text.partition("=")[0] for text in references]
+        people = _of_paper(reports, formula, designs, group, further, drawn, drop_missing, coded)
     else:
         if drop_missing:
             rule = "needs a table of what people said on paper: public columns have no empty cells"
@@ -415,6 +417,7 @@ def _of_paper(
     further: tuple[str | None, ...],
     drawn: SurveyDesign | None,
     drop_missing: bool,
+    coded: Sequence[str],  # columns whose numbers are codes
 ) -> _People:
     """The people of a table of words that they said on paper."""
     texts = [text for text in (formula, *further) if text]
@@ -438,7 +441,7 @@ def _of_paper(
     if drop_missing:
         say(f"{path}: {left_out.text}.")
     unchecked = {n: columns[n] for n in public if drawn is None or n not in drawn.columns}
-    for sentence in _slips(unchecked):
+    for sentence in _slips(unchecked, coded):
         say(sentence)
     questions: dict[str, tuple[Any, str | None]] = {}
     labels: dict[str, Any] = {}
@@ -491,7 +494,7 @@ def _references(
     return chosen
 
 
-def _slips(columns: Mapping[str, np.ndarray]) -> Iterator[str]:
+def _slips(columns: Mapping[str, np.ndarray], coded: Sequence[str]) -> Iterator[str]:
     """What shows slips of the pen: labels that look alike, and the ends of numbers."""
     numbers = {name: column for name, column in columns.items() if column.dtype.kind == "f"}
     for name, column in columns.items():
@@ -500,6 +503,13 @@ def _slips(columns: Mapping[str, np.ndarray]) -> Iterator[str]:
     ends = [f"{name} {c.min():,.6g} to {c.max():,.6g}" for name, c in numbers.items()]
     if ends:
         yield f"The smallest and the largest number of each column: {', '.join(ends)}."
+    # Of two numbers, a slope is the difference of both.
+    several = {n: c for n, c in numbers.items() if are_codes(c) and len(np.unique(c)) > 2}
+    for name, column in [pair for pair in several.items() if pair[0] not in coded][:1]:
+        yield (
+            f"Each column of numbers has one coefficient, for one unit more. If the numbers of "
+            f"{name} are codes of categories, add --reference {name}={column.min():.0f}."
+        )
 
 
 def _codes(name: str, design: PaperDesign, said: list[str]) -> list[int]:
