@@ -198,7 +198,8 @@ def _of_office(study: Study, language: str) -> list[Section]:
     names = _lines_of_office(study)
     if not names:
         return []
-    lines = [f"{study.texts.question(name, language)}: {'_' * 30}" for name in names]
+    questions = [study.texts.question(name, language) for name in names]
+    lines = [f"{text}{':' * text[-1:].isalnum()} {'_' * 30}" for text in questions]
     about = (
         "The interviewer fills in this part before you get the sheet. This part is not hidden. It "
         "says how people were chosen for the survey, and nothing about your answers."
@@ -328,10 +329,20 @@ def _counted(study: Study, questions: list[Question], counts: str) -> list[Secti
 
 def _by_sheet(study: Study, questions: list[Question], counts: str) -> list[Section]:
     """How the interviewer types a row for each sheet, where groups would be too many to count."""
+    unclear = "A sheet on which the question has no tick or several ticks gets no row."
+    if len(questions) > 1:  # the others on the sheet are still answered
+        unclear = (
+            "If a question has no tick or several ticks on a sheet, leave its cell empty. The "
+            "commands below then need --drop-missing."
+        )
+        if study.design is None or study.design.weights is None:
+            unclear += (
+                " Leave out the command warner tally, which cannot read empty cells, and give "
+                f"{counts} to warner estimate in place of tally.json."
+            )
     type_in = (
         f"Type a row for each sheet into the table {counts}, with Excel or any editor, and save it "
-        "as CSV. Shuffle the sheets first. A sheet on which a question has no tick or several "
-        f"ticks gets no row. {_NOT_SPLIT} The table begins with this line:"
+        f"as CSV. Shuffle the sheets first. {unclear} {_NOT_SPLIT} The table begins with this line:"
     )
     if study.design is not None and study.design.weights is not None:
         weights = study.design.weights

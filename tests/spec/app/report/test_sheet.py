@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from fractions import Fraction
@@ -198,6 +199,27 @@ def test_columns_of_numbers_are_typed_by_sheet_and_nobody_is_asked_for_a_weight(
         regress,
     ):  # weights have decimals
         run(*shlex.split(command)[1:])
+
+
+def test_an_unclear_question_does_not_lose_the_other_answers_of_a_sheet(here: Path) -> None:
+    """Rejects a sheet without a row for one question without a tick, and "live?: ____"."""
+    text = CLASS.replace('values = ["7a", "7b"]', "integers = [1, 500]")
+    asked = text.replace("Your class", "Which class is it?") + '[design]\ncluster = "class"\n'
+    Path("class.toml").write_text(asked)
+    page = _page()
+    assert "no tick or several ticks on a sheet, leave its cell empty" in page
+    assert "then need --drop-missing" in page and "gets no row" not in page
+    assert "Which class is it? ____" in page
+    Path("counts.csv").write_text(
+        "class,copied,stole\n"
+        + "".join(f"{i % 20 + 1},same,\n{i % 20 + 1},different,either\n" for i in range(40))
+    )
+    command = ("estimate", "counts.csv", "--study", "class.toml", "--drop-missing", "--json")
+    sizes = {each["attribute"]: each["n"] for each in json.loads(run(*command).stdout)}
+    assert sizes == {"copied": 80, "stole": 40}
+    first, _, _ = asked.partition("[attributes.stole]")
+    Path("class.toml").write_text(first + '[design]\ncluster = "class"\n')
+    assert "no tick or several ticks gets no row" in _page("--force")
 
 
 def test_a_birthday_is_no_draw(here: Path) -> None:
