@@ -54,6 +54,7 @@ _GAP = "  "
 _PICTURE = 20  # characters of a picture on a line of text
 _LEAST_FOLDED = 12  # characters that a folded column keeps
 _ERRORS = ("error", "standard_error")
+_EXACT_POINTS = 2  # decimals of points in papers that have all columns
 _MOST_IN_PAPERS = 2  # the priority of columns
 _PAPER = 72  # characters of a line below a table of LaTeX, which folds none itself
 _NB = "\N{NO-BREAK SPACE}"
@@ -336,10 +337,12 @@ class Table:
         mark = ["The reports are simulated."] if self.simulated and "simulated" not in said else []
         return [*mark, *self.notes]
 
-    def _cells(self, rows: Sequence[Row]) -> dict[Column, list[str]]:
+    def _cells(self, rows: Sequence[Row], of_points: int = 0) -> dict[Column, list[str]]:
         """The cells of each column; a share has the decimals of the interval beside it."""
         intervals = {c.unit: c for c in self._columns if c.ends is not None and c.is_number}
         decimals = {unit: c.needed_decimals(rows) for unit, c in intervals.items()}
+        if "points" in decimals:
+            decimals["points"] = max(decimals["points"], of_points)
         return {c: c.cells(rows, decimals.get(c.unit)) for c in self._columns if c.unit != "bar"}
 
     def _shown(self, most: int | None) -> tuple[Sequence[Row], list[str]]:
@@ -607,10 +610,15 @@ class Table:
         below += [f"#par({_typst_text(_with_minus(note))})" for note in self._sentences]
         return "\n".join([*above, *table, *below])
 
-    def printed(self, most: float = math.inf) -> tuple[list[Column], list[list[str]]]:
-        """The columns for people up to a priority, and the lines of their titles and cells."""
+    def printed(
+        self, most: float = math.inf, of_points: int = 0
+    ) -> tuple[list[Column], list[list[str]]]:
+        """The columns for people up to a priority, and the lines of their titles and cells.
+
+        Differences in points have at least so many decimals.
+        """
         columns = [c for c in self._columns if c.is_read and c.priority <= most]
-        written = self._cells(self.rows)
+        written = self._cells(self.rows, of_points)
         cells = [[visible(text) for text in (c.heading, *written[c])] for c in columns]
         return columns, [list(line) for line in zip(*cells, strict=True)]
 
@@ -619,7 +627,9 @@ class Table:
 
         Numbers have a real minus.
         """
-        columns, (head, *body) = self.printed(math.inf if wide else _MOST_IN_PAPERS)
+        # Who asks for everything can round what is printed.
+        shown = (math.inf, _EXACT_POINTS) if wide else (_MOST_IN_PAPERS, 0)
+        columns, (head, *body) = self.printed(*shown)
         names = [c.heading for c in self._columns if c.is_read and c not in columns]
         left_out = f"Left out: {', '.join(names)}. For all columns: wide=True, or --wide."
         lines = [

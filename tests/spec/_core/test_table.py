@@ -137,6 +137,18 @@ def test_excel_shows_numbers_with_the_digits_that_people_read() -> None:
     assert sheet.column_dimensions["A"].width == 10
 
 
+def test_a_paper_with_all_columns_has_decimals_of_points() -> None:
+    """Rejects whole points, of which no reader of a paper can compute anything."""
+    columns = [
+        Column("difference", unit="points"),
+        Column("interval", unit="points", ends=("low", "high")),
+    ]
+    table = Table(columns, [{"difference": 0.2345, "low": 0.0911, "high": 0.3899}])
+    assert "+23~points & +9 to +39~points" in table.latex()
+    assert "+23.45~points & +9.11 to +38.99~points" in table.latex(wide=True)
+    assert "+23.45" in table.typst(wide=True) and "+23 points" in table.text()
+
+
 def test_a_workbook_reads_as_the_tables_for_people_do() -> None:
     """Rejects a workbook with names of programs above its columns, or without the sentences."""
     rows = [{"p_holm": 0.04, "difference": 0.1, "width_50": 0.2, "low_odds": 1.2}]
