@@ -310,6 +310,11 @@ def _about_design(planned: PlannedDesign) -> Iterator[str]:
             f"({100 * planned.share:.3g} % each), the 95 % interval of each share is at most about "
             f"{_plus_minus(planned.width(n))}."
         )
+        if size == 2 and planned.share < 0.5 and planned.width(n) >= 2 * planned.share:
+            yield (
+                f"So with {plural(n, 'person', 'people')}, a share of {100 * planned.share:.3g} % "
+                "can hardly be told from 0 %."
+            )
         for size in planned.sizes:
             yield (
                 f"In a group of {size:,} people, the interval is about "

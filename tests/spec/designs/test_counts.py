@@ -303,6 +303,12 @@ def test_a_plan_of_a_design_names_people_and_the_best_that_protects_as_much() ->
     assert "another share" not in said and "For another share, add --share." in first
     assert "In a group of 200 people, the interval is about ±8.6 points." in said
     assert "For ±4 points about 917 people are needed" in said
+    # Rejects a plan of ±6 points of 2 % that does not say what it means.
+    rare = ("plan", "--design", "crosswise:1/4", "--people", "800", "--share")
+    assert "a share of 2 % can hardly be told from 0 %." in " ".join(
+        run(*rare, "0.02").stdout.split()
+    )
+    assert "hardly be told" not in " ".join(run(*rare, "0.2").stdout.split())
     # Several in one table, the fewest people first; at 50 % the order is another one.
     both = (*unrelated, "--design", "forced:yes=1/6,no=1/12", "--width", "0.08")
     first, second = run("plan", *both, "--groups", "4").stdout.splitlines()[3:5]
