@@ -32,10 +32,10 @@ from warner._core.errors import ArgumentError
 ROLES = ("weights", "cluster", "strata")
 # What differs in the intervals of shares then, for readers who ask how they were made.
 INTERVALS_OF_DRAWN = (
-    "With weights, clusters or strata, the default intervals are those of the score. All kinds of "
-    "intervals then take the linearised variance of drawing with replacement, and Student's t with "
-    "at most as many degrees of freedom as there are clusters less strata. Without clusters, each "
-    "person counts as a cluster."
+    "With weights, clusters or strata, the default intervals are those of the score, and there are "
+    "none of the likelihood ratio. All other kinds then take the linearised variance of drawing "
+    "with replacement, and Student's t with at most as many degrees of freedom as there are "
+    "clusters less strata. Without clusters, each person counts as a cluster."
 )
 _FEWEST_IDS = 10  # people, from which on a run of whole numbers is no chance
 _FAR_WEIGHT = 20  # times the middle weight, from which on a weight may be a code such as 999

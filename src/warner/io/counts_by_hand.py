@@ -533,7 +533,7 @@ def _of_people(
         rule = f"must have one column with what people said, {listed}"
         remedy = (
             'Or give counts: a column for each of these words, or the columns "value" and "count". '
-            "The first line must have the names of the columns"
+            "The first line is taken as the names of the columns, so delete a title above them"
         )
         if likely:
             remedy = f"Choose a column: --design {likely[0]}=DESIGN"

@@ -335,7 +335,7 @@ def forest(
     about += [differences.chosen] if differences.chosen else []
     heading = "Differences between groups"
     heading += f": {differences.question}" if differences.question else ""
-    about += [f"people are {differences.drawn}"] if differences.drawn else []
+    about += [f"People are {differences.drawn}."] if differences.drawn else []
     for panel_rows in panels.values():
         if largest_first:
             panel_rows.sort(key=_size, reverse=True)

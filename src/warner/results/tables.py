@@ -487,7 +487,8 @@ def _groups_that_tell_nothing(result: Any, rows: Sequence[Mapping[str, Any]]) ->
     if not wide or len(wide) == len(widths):
         return ""
     sizes = sorted(people[key] for key in wide)
-    many = f"{sizes[0]:,} to {sizes[-1]:,} reports each" if len(sizes) > 1 else ""
+    between = f"{sizes[0]:,}" if sizes[0] == sizes[-1] else f"{sizes[0]:,} to {sizes[-1]:,}"
+    many = f"{between} reports each" if len(sizes) > 1 else ""
     return (
         f"Of {len(widths):,} groups, {'1 tells' if len(wide) == 1 else f'{len(wide):,} tell'} "
         f"almost nothing, with {many or reports_of(sizes[0], False)}: an interval there is "

@@ -176,7 +176,7 @@ def test_weighted_results_say_so(here: Path) -> None:
     )
     assert "the sum of their exact variances." in " ".join(alone.stdout.split())
     run(*only, "--compare-groups", "--plot", "d.json", "-o", "d.tex")
-    assert "people are weighted by w" in Path("d.json").read_text()
+    assert "People are weighted by w." in Path("d.json").read_text()
     differences = Path("d.tex").read_text()
     assert "smokes: the difference m minus f by sex" in differences
     assert "\nyes &" in differences and "\nno &" not in differences

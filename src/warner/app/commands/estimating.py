@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -607,7 +607,8 @@ class EstimateRequest:
     "the interval of each share, mean or quantile, even if you look again and again while "
     'reports arrive, up to the planned number N. Default: "likelihood" for designs on paper; '
     "for numbers that are estimated as a smooth curve, the posterior interval of this curve; "
-    f'otherwise "score". {INTERVALS_OF_DRAWN} With --plot, only the default and "anytime:N" work.',
+    f'otherwise "score". {INTERVALS_OF_DRAWN} With --plot, only the default and "anytime:N" work. '
+    "With --by or --compare-groups, --interval cannot be used.",
 )
 @summary
 @click.option(
