@@ -434,7 +434,8 @@ class OnPaper:
             return DesignTest(sentence, law, test._asdict())
         compared = None
         with suppress(EmptyError):  # a group of one person
-            compared = compare_groups(tally, by=[column], **self.drawn.roles).test
+            roles: dict[str, Any] = self.drawn.roles
+            compared = compare_groups(tally, by=[column], **roles).test
         if compared is None:
             few = f"In {path}, too few people had one of the cards of {self.design} to test it."
             return DesignTest(few, "not possible, as too few people had one of the cards", {})

@@ -67,6 +67,16 @@ def from_text(text: str, domain: Domain | None = None) -> PaperDesign:
     if name in NAMES_OF_GROUPS:
         rule = "must be a design for one group of people, but this design has several groups"
         remedy = "Use it with warner estimate --design, or in Python with groups_from_text"
+        if name == BOTH_CARDS:
+            first = from_text(on_one_card(text))
+            second = Crosswise(1 - first.p).text  # type: ignore[attr-defined]
+            remedy = (
+                "For the sheets, make two study files that differ in the design alone, "
+                f"{first.text} and {second}, and run warner study sheet with each. Type what all "
+                "people ticked into one table, with a column that says which sheet somebody had. "
+                f"Then run: warner estimate TABLE --design {text.strip()} --group COLUMN=FIRST,"
+                "SECOND"
+            )
         raise ArgumentError("design", rule, show(text), remedy)
     cls = BY_NAME.get(name)
     if cls is None:

@@ -434,8 +434,8 @@ def _of_paper(
     public = [name for name in others if name in needed or formula.strip() in designs]
     # Of a study with several questions, those that the formula does not name leave nobody out. If
     # it names none, all are listed in what is said of that.
-    asked = {*needed, *named, formula.strip(), *names_bare(formula, designs)}
-    designs = {name: one for name, one in designs.items() if name in asked} or designs
+    in_formulas = {*needed, *named, formula.strip(), *names_bare(formula, designs)}
+    designs = {name: one for name, one in designs.items() if name in in_formulas} or designs
     used = list(dict.fromkeys([*designs, *of_group, *public]))
     columns, left_out = read_columns(path, used, [*designs], drop_missing)
     if drop_missing:

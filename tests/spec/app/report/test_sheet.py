@@ -13,7 +13,7 @@ import pytest
 
 from tests.spec.app._command import STUDY, run
 from warner.app.report.sheet import questions_of, who_ticks
-from warner.designs import ForcedResponse, Kuk
+from warner.designs import ExtendedCrosswise, ForcedResponse, Kuk, from_text
 from warner.designs.texts import EXAMPLES
 from warner.studies.study import Study
 
@@ -220,6 +220,26 @@ def test_an_unclear_question_does_not_lose_the_other_answers_of_a_sheet(here: Pa
     first, _, _ = asked.partition("[attributes.stole]")
     Path("class.toml").write_text(first + '[design]\ncluster = "class"\n')
     assert "no tick or several ticks gets no row" in _page("--force")
+
+
+def test_a_design_of_two_cards_says_how_its_two_sheets_are_made(here: Path) -> None:
+    """Rejects a refusal alone, and sheets whose chances are not those of the design."""
+    for p in ("1/4", "91/365"):
+        of_groups = CLASS.replace("crosswise:1/4", f"extended-crosswise:{p}")
+        Path("class.toml").write_text(of_groups)
+        sheet = ("study", "sheet", "class.toml", "-o", "form.html", "--force")
+        refused = run(*sheet, ok=False).output
+        words = " ".join(refused.split())
+        match = re.search(
+            "in the design alone, (\\S+) and (\\S+), and run warner study sheet", words
+        )
+        assert match is not None and f"--design extended-crosswise:{p} --group" in words
+        for text, group in zip(match.groups(), ExtendedCrosswise(p).groups, strict=True):
+            card = from_text(text)
+            assert card.report_words == group.words
+            assert [list(row) for row in card.probabilities()] == [list(row) for row in group.table]
+            Path("class.toml").write_text(CLASS.replace("crosswise:1/4", text))
+            run(*sheet)
 
 
 def test_a_birthday_is_no_draw(here: Path) -> None:
