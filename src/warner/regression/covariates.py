@@ -162,7 +162,7 @@ class FormulaDesign(Design):
         try:
             import formulaic
         except ImportError:
-            raise not_installed("formulaic", "this formula") from None
+            raise not_installed("formulaic", "this formula", _without_package(formula)) from None
         problem, remedy = "cannot be read", _remedy_of(formula, columns)
         try:
             parsed = formulaic.Formula(formula)
@@ -193,6 +193,20 @@ class FormulaDesign(Design):
 _RELEVELLED = re.compile(
     r"(?:relevel|factor)\(\s*`?(\w+)(?:[^)]*?ref\s*=\s*['\"]([^'\"]+))?|\bi[bn0-9]*[.](\w+)"
 )
+
+
+def _without_package(formula: str) -> str:
+    """What to write in place of a sum in which numbers are codes; "" of other formulas.
+
+    >>> _without_package("C(ward) + age"), _without_package("ward * age")
+    (". Or write 'ward + age', and --reference ward=VALUE or baselines={'ward': VALUE}", '')
+    """
+    coded = re.search(r"\bC\((\w+)\)", formula)
+    plain = re.sub(r"\bC\((\w+)\)", r"\1", formula)
+    if coded is None or names_of_sum(plain) is None:
+        return ""
+    name = coded[1]
+    return f". Or write {plain!r}, and --reference {name}=VALUE or baselines={{{name!r}: VALUE}}"
 
 
 def _remedy_of(formula: str, columns: Iterable[str]) -> str:

@@ -234,6 +234,9 @@ def _problem(path: Path, rule: str, value: Any = None) -> Problem:
     return Problem(path, message(in_words(path), rule, got, remedy))
 
 
+_OTHER_NAMES = {"texts": "answers"}  # of keys, which spelling does not show
+
+
 def _unknown_key(path: Path, near: str | None, value: Any = None) -> Problem:
     """A key that does not belong to its table, with the one that is meant, or its own table."""
     key, rule = str(path[-1]), "is not a key of a study file"
@@ -249,7 +252,9 @@ def _unknown_key(path: Path, near: str | None, value: Any = None) -> Problem:
     for table in tables:
         for name in table.keys:
             owners.setdefault(name, []).extend(filter(None, [table.header]))
-    if near is not None or key not in owners:
+    if key in _OTHER_NAMES:
+        remedy = f"Is {_OTHER_NAMES[key]!r} meant?"
+    elif near is not None or key not in owners:
         remedy = meant(key, [near] if near else sorted(owners)) or "Remove it"
     else:
         rule = "is not a key of this table"

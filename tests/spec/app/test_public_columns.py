@@ -228,6 +228,8 @@ def test_a_study_of_other_columns_refuses_the_reports(here: Path) -> None:
             "exactly one of the keys values, integers, dates",
         ),
         ('dates = "week"', 'kinds = "week"', "is not a key of a study file"),
+        # Rejects "Is 'items' meant?", which spells alike and means something else.
+        ('dates = "week"', 'dates = "week"\ntexts = ["a"]', "Is 'answers' meant?"),
         ("[public.ward]", '[public."ward,age"]', "comma"),
         ("[public.ward]", '[public."AGE"]', "upper and lower case"),
         (

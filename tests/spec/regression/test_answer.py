@@ -403,6 +403,8 @@ def test_names_with_spaces_stand_in_backticks(monkeypatch: pytest.MonkeyPatch) -
         assert sorted(fit.coefficients[0]) == pytest.approx(sorted(plain.coefficients[0]))
         assert "age in years" in " ".join(fit.names)
     monkeypatch.setitem(sys.modules, "formulaic", None)
+    with pytest.raises(MissingExtraError, match="Or write 'ward', and --reference ward=VALUE"):
+        regress(REPORTS, PEOPLE, "C(ward)")
     for formula in ("age in years + ward", "ward + age in years"):
         with pytest.raises(ArgumentError, match="must have backticks around 'age in years'"):
             regress(REPORTS, spaced, formula)
