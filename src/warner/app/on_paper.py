@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from warner._core.errors import ArgumentError, EmptyError
+from warner._core.errors import ArgumentError, EmptyError, FileError
 from warner._core.text import look, meant
 from warner.app.commands.options import options
 from warner.app.terminal import note, say, warning
@@ -230,12 +231,12 @@ class OnPaper:
 
         return name_of(self.design) == BOTH_CARDS
 
-    def check(self, has_files: bool) -> None:
+    def check(self, files: Sequence[str]) -> None:
         """Refuse a design without counts or a table of them, and counts without a design."""
         if self.counts and self.given is None:
             rule, remedy = "needs --design", "For example --design crosswise:1/4"
             raise ArgumentError("--counts", rule, None, remedy)
-        if self.given is not None and not self.counts and not has_files:
+        if self.given is not None and not self.counts and not files:
             from warner.designs import from_text
 
             rule = "needs --counts: how many people of each group said each word"
@@ -258,9 +259,12 @@ class OnPaper:
         if len(self.counts) > 1 and not self.is_of_groups:
             rule, got = "must be given once for this design", f"{len(self.counts)} times"
             raise ArgumentError("--counts", rule, got)
-        if self.counts and has_files:
-            rule = "cannot be used with a file"
-            raise ArgumentError("--counts", rule, None, f"Leave out the file. {COUNTS_BY_GROUP}")
+        if self.counts and files:
+            rule, remedy = "cannot be used with a file", f"Leave out the file. {COUNTS_BY_GROUP}"
+            if all("=" in each for each in files):
+                rule = "must have a comma and no space between its words"
+                remedy = f"Write --counts {','.join([*self.counts, *files])}"
+            raise ArgumentError("--counts", rule, None, remedy)
 
     def tallies(
         self,
@@ -301,6 +305,7 @@ class OnPaper:
             return {question or design.text: tally}
         cards = cards_of(self.study, path)
         if not cards:
+            self._require_column(path)
             if self.drop_missing:
                 raise self._needs_people(f"and {path} is none")
             if self.study is not None and _has_counts(path, self.study):
@@ -327,6 +332,22 @@ class OnPaper:
             where = path if len(cards) == 1 else f"{path}, {name}"
             tallies[name] = self._count(path, where, card, name, by)[1]
         return tallies
+
+    def _require_column(self, path: str) -> None:
+        """Refuse a table that has neither counts nor a column of a question on paper."""
+        cards = {} if self.study is None else _all_cards(self.study)
+        if self.study is None or not cards or not _is_table(path) or _has_counts(path, self.study):
+            return
+        from warner.io.frames import attribute_columns
+        from warner.io.read_answers import other_columns
+
+        names = other_columns(path, [])
+        reports = [attribute_columns(n, m).values() for n, m in self.study.mechanisms.items()]
+        if {"report", *itertools.chain(*reports)}.isdisjoint(names):
+            first = next(iter(cards))
+            rule = f"has no column {' and no column '.join(map(repr, cards))} with what people said"
+            remedy = f"Above what they said, write the name of the question in the study, {first}"
+            raise FileError(path, rule, None, remedy)
 
     @staticmethod
     def _needs_people(which: str) -> ArgumentError:

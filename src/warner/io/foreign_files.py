@@ -158,6 +158,12 @@ class ForeignFile:
         problem, columns = None, {}
         option = f"--column {attribute}=COLUMN"
         remedy = f"Say which column has the reports: {option}"
+        if mechanism.is_on_paper:
+            remedy = (
+                f"Write {attribute} above what people said. If the table has counts, write "
+                "--counts before its name. If another program made reports, say which column has "
+                f"them: {option}"
+            )
         # A column that is called after a question holds its answers.
         if not {attribute, *(mechanism.attribute_domains or ())}.isdisjoint(self.names):
             of_others = f"If another program made the reports, say which column has them: {option}"
@@ -657,11 +663,12 @@ def _usual(
 ) -> ColumnNames:
     """The columns of an attribute where nobody names them."""
     usual = attribute_columns(name, mechanism)
+    alone = len(mechanisms) == 1 and not set(usual.values()) & set(file.names)
+    is_bare = alone and set(usual) <= set(file.names)
     if mechanism.is_on_paper and not set(usual.values()) & set(file.names):
         # On paper, what stands under the name of a question is what people ticked.
-        return name if name in file.names else usual
-    alone = len(mechanisms) == 1 and not set(usual.values()) & set(file.names)
-    return None if alone and set(usual) <= set(file.names) else usual
+        return None if is_bare and name not in file.names else name
+    return None if is_bare else usual
 
 
 def _relation(

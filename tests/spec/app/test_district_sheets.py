@@ -109,3 +109,39 @@ def test_a_count_without_a_district_is_one_row() -> None:
     refused = run("estimate", table, *ESTIMATE, ok=False).stderr
     assert "line 6: column 'district': must have an entry in every row; got an empty" in refused
     assert "merged cells" in refused and "--drop-missing" not in refused
+
+
+def test_a_table_whose_question_has_another_name_is_told_which_column_is_missing() -> None:
+    """Rejects the advice to randomise what people already randomised with a die, and the claim
+
+    that a table with a row for each person is none.
+    """
+    table = _people("people.csv", column="Drug use?")
+    lacks = "people.csv: has no column 'drugs' with what people said"
+    for options in ((), ("--by", "district"), ("--drop-missing",)):
+        refused = run("estimate", table, "--study", "drugs.toml", *options, ok=False).stderr
+        assert lacks in refused and "randomise" not in refused
+    tally = ("tally", table, "--study", "drugs.toml", "-o", "t.json")
+    refused = run(*tally, ok=False).stderr
+    assert "must have the column drugs" in refused and "randomise" not in refused
+    # A table of counts misses its option.
+    counts = _counts("counts.csv", "district,no,yes", "{0},{1},{2}")
+    refused = run("tally", counts, "--study", "drugs.toml", "-o", "t.json", ok=False).stderr
+    assert "If the table has counts, write --counts before its name" in refused
+
+
+def test_what_people_randomised_on_paper_is_not_randomised_again() -> None:
+    """Rejects reports of sheets, which are randomised twice and estimated as if once."""
+    table = _people("people.csv")
+    refused = run("randomize", "drugs.toml", table, "-o", "reports.csv", ok=False).stderr
+    assert "drugs: people randomise their answers themselves, on paper" in refused
+    assert "run: warner estimate people.csv --study drugs.toml" in refused
+    assert not Path("reports.csv").exists() and not Path("drugs.ledger").exists()
+    run("randomize", "drugs.toml", table, "-o", "reports.csv", "--seed", "3")
+
+
+def test_counts_with_a_space_are_shown_with_a_comma() -> None:
+    """Rejects the second count taken for the name of a file."""
+    design = ("--design", "forced:1/6,1/6")
+    refused = run("estimate", *design, "--counts", "yes=125", "no=275", ok=False).stderr
+    assert "Write --counts yes=125,no=275" in refused

@@ -14,7 +14,7 @@ import click
 
 from warner import io as files, results
 from warner._core.checks import integer, show
-from warner._core.errors import ArgumentError, EmptyError, SmallGroupWarning
+from warner._core.errors import ArgumentError, EmptyError, FileError, SmallGroupWarning
 from warner._core.progress import stage, steps
 from warner._core.sampling import Source
 from warner.app.commands.options import (
@@ -194,12 +194,15 @@ def randomize(
     mechanisms = {n: m for one in studies.values() for n, m in one.mechanisms.items()}
     by_card = [name for name, m in mechanisms.items() if isinstance(m, PaperDesign)]
     if by_card and seed is None:
-        warning(
-            f"{', '.join(by_card)}: people randomise their answers themselves, with a "
-            f"card on paper. If {values} holds what they said or ticked, it is now randomised a "
-            "second time, and estimates will be wrong. To count such answers, run: warner tally "
-            f"{values} --study {study}"
+        rule = (
+            f"{', '.join(by_card)}: people randomise their answers themselves, on paper. If this "
+            "command randomised what they said once more, estimates would be wrong"
         )
+        remedy = (
+            f"To count what they said, run: warner estimate {shlex.quote(values)} --study "
+            f"{shlex.quote(study)}. To simulate people who answer, add --seed"
+        )
+        raise FileError(study, rule, None, remedy)
     rng = generator(seed)
     source = Source(rng)
     writers = {

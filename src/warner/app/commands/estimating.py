@@ -401,7 +401,7 @@ class EstimateRequest:
             drawn = f"when people were drawn with a survey design ({self.design.text})"
             alone = ("pool", "time", "margins", "background", "forged", "within")
             refuse_given(alone, f"cannot be used {drawn}")
-        self.paper.check(is_given("tallies"))
+        self.paper.check(self.tallies if is_given("tallies") else ())
         has_groups = self.paper.is_of_groups or self.paper.is_on_one_card
         if self.group is not None and (self.counts or not has_groups):
             rule = "needs a table of answers and a design of two groups"

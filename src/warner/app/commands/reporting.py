@@ -183,7 +183,7 @@ def report(
     design = design_of(weights, cluster, strata, loaded)
     columns = names_in(by)
     paper = OnPaper(on_paper, counts, columns, design, drop_missing, study=loaded)
-    paper.check(bool(tallies))
+    paper.check(tallies)
     if paper.is_of_groups:
         rule = "must be a design with one card for everybody"
         remedy = f"For a table of this design, run: warner estimate --design {on_paper}"
