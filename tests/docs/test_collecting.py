@@ -251,6 +251,15 @@ def test_the_lesson_counts_the_odds_of_its_epsilon() -> None:
     assert np.exp(design.epsilon) == pytest.approx(5)
 
 
+def test_the_lesson_says_the_interval_that_it_prints() -> None:
+    """Rejects an interval from 14 to 70 % below an output that says 13 to 70 %."""
+    said = re.search(r"interval goes from\s+(\d+)\s+to\s+(\d+) %", LESSON.read_text())
+    assert said is not None
+    command = "estimate --design forced:1/6,1/6 --counts yes=11,no=14"
+    yes = next(each for each in run(*command.split()).stdout.splitlines() if each[:3] == "yes")
+    assert f" {said[1]} to {said[2]} %" in yes
+
+
 def test_the_study_of_the_guide_says_what_the_guide_says() -> None:
     study, _ = re.findall(r"```toml\n(.*?)```", GUIDE.read_text(), re.S)
     found = warner.Study.parse(study)

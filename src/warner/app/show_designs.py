@@ -229,6 +229,8 @@ def show_plan(
         _show_difference(ranking, None if on_paper is None else on_paper.share)
         if has_bands(chosen.domain) and can_simulate(chosen.domain):
             show(*_about_mean(chosen, ranking.n, ranking.wanted))
+    elif on_paper is None:
+        show(*_about_width(chosen, ranking.n))
     codes = [DECLARE_CODES] if may_be_codes(chosen.domain) else []
     above = set() if said is None else said
     notes = _without_legend(table.notes, ranking.legend, above)
@@ -394,6 +396,27 @@ def _about_difference(ranking: Plan, share: float | None) -> str:
         f"{groups}. {assumed}: {low} in one group, {high} "
         "in another" + (f", and {further[0]} in the others." if further else ".")
     )
+
+
+def _about_width(chosen: Mechanism, people: int) -> Iterator[str]:
+    """How wide the intervals of the study's own mechanism will be, of labels and numbers."""
+    domain = chosen.domain
+    is_ordered = domain.answered.is_ordered
+    if domain.size > 512 or not (is_ordered or isinstance(domain.answered, Categorical)):
+        return
+    scenarios = scenarios_of(domain, None, 0.5, 0.95, chosen.sensitive_mask)
+    widths = expect(chosen, scenarios, people)
+    if is_ordered and widths.mean is not None:
+        ((low, high),) = domain.answered.ends
+        yield (
+            "With the mechanism of the study, expect a 95 % interval of the mean that is about "
+            f"{widths.mean:.3g} wide. Values go from {low:.6g} to {high:.6g}."
+        )
+    elif not is_ordered and widths.share is not None:
+        yield (
+            f"With the mechanism of the study, expect a 95 % interval of {_plus_minus(widths.share)} for a share near "
+            "50 %."
+        )
 
 
 def _about_mean(chosen: Mechanism, people: int, aim: WantedDifference) -> Iterator[str]:

@@ -536,7 +536,7 @@ def _of_people(
             "The first line is taken as the names of the columns, so delete a title above them"
         )
         if likely:
-            remedy = f"Choose a column: --design {likely[0]}=DESIGN"
+            remedy = f"Choose one: {' or '.join(f'--design {each}=DESIGN' for each in likely)}"
         raise FileError(path, rule, ", ".join(map(show, likely)) or None, remedy)
     question = likely[0] if name is None else name
     public, column_of = [names.index(column) for column in by], names.index(question)
@@ -619,7 +619,8 @@ def read_said_in_groups(
         if len(likely) != 1:
             rule = f"must have one column with what people said, {' or '.join(by_look.values())}"
             listed = ", ".join(show(names[i]) for i in likely)
-            named = f"Choose a column: --design {names[likely[0]]}=DESIGN" if likely else None
+            options = [f"--design {names[i]}=DESIGN" for i in likely]
+            named = f"Choose one: {' or '.join(options)}" if likely else None
             raise FileError(path, rule, listed or None, named)
         said, of = likely[0], names.index(group)
         rows = [(number, cells[said], 1, cells[of]) for number, cells in lines]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+import re
 from pathlib import Path
 
 import pytest
@@ -14,6 +17,14 @@ values = ["no", "yes"]
 design = "forced:1/6,1/6"
 [public.district]
 values = ["Nord", "Süd", "Ost", "West"]
+"""
+PHONE = """[attributes.drugs]
+values = ["no", "yes"]
+mechanism = "RandomizedResponse"
+epsilon = 1.6
+[collect]
+access = "open"
+people = 300
 """
 COUNTS = {"Nord": (88, 32), "Süd": (78, 32), "Ost": (65, 25), "West": (44, 36)}
 ESTIMATE = ("--study", "drugs.toml", "--by", "district")
@@ -145,3 +156,41 @@ def test_counts_with_a_space_are_shown_with_a_comma() -> None:
     design = ("--design", "forced:1/6,1/6")
     refused = run("estimate", *design, "--counts", "yes=125", "no=275", ok=False).stderr
     assert "Write --counts yes=125,no=275" in refused
+
+
+def test_a_sheet_without_a_design_is_told_to_write_one() -> None:
+    """Rejects the proposal of a mechanism, which a sheet on paper then refuses."""
+    _written("none.toml", STUDY.replace('design = "forced:1/6,1/6"\n', ""))
+    refused = run("study", "sheet", "none.toml", "-o", "form.html", ok=False).stderr
+    assert 'write for example design = "forced:1/6,1/6"' in refused
+    assert "RandomizedResponse" not in refused
+
+
+def test_the_interviewer_has_a_line_for_each_district() -> None:
+    """Rejects one line for yes and one for no, where four districts are counted separately."""
+    run("study", "sheet", "drugs.toml", "-o", "form.html")
+    cells = re.findall(r"<td[^>]*>(.*?)</td>", Path("form.html").read_text(encoding="utf-8"))
+    pairs = {(box, name) for box, name in itertools.pairwise(cells) if name in COUNTS}
+    assert pairs == set(itertools.product(("yes", "no"), COUNTS))
+
+
+def test_a_poster_is_a_page() -> None:
+    """Rejects HTML in a file that is called poster.pdf."""
+    _written("online.toml", PHONE)
+    refused = run("collect", "poster", "online.toml", "https://a.org", "-o", "p.pdf", ok=False)
+    assert "p.pdf: must not end in .pdf" in refused.stderr and not Path("p.pdf").exists()
+    run("collect", "poster", "online.toml", "https://a.org", "-o", "p.html")
+
+
+def test_the_plan_of_a_study_says_how_wide_its_intervals_will_be() -> None:
+    """Rejects a plan that compares mechanisms and says nothing of the interval of 300 people, or
+
+    another one than ``warner estimate`` then prints.
+    """
+    _written("online.toml", PHONE)
+    said = run("plan", "online.toml", "--people", "300").stdout
+    width = re.search(r"expect a 95 % interval of \u00b1([0-9.]+) points for a share", said)
+    assert width is not None
+    chance = math.exp(1.6) / (1 + math.exp(1.6))
+    error = math.sqrt(0.25 / 300) / (2 * chance - 1)  # of half of the people saying each word
+    assert float(width[1]) == pytest.approx(100 * 1.96 * error, rel=0.05)

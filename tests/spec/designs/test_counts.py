@@ -826,7 +826,7 @@ def test_a_report_page_is_written_from_counts_and_from_a_table(tmp_path: Path) -
             "write a word instead, different or same. Only these codes are understood: 0 as",
         ),
         (_WRONG, ["--design", "said=crosswise:1/4"], "These rows have 1,000 other values: if they"),
-        ([["a", "b"], ["same", "same"]], [], "Choose a column: --design a=DESIGN"),
+        ([["a", "b"], ["same", "same"]], [], "Choose one: --design a=DESIGN or --design b=DESIGN"),
         (_LONG[:1], [], "holds no answers"),
     ],
 )

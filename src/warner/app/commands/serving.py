@@ -16,6 +16,7 @@ import click
 from click.core import ParameterSource
 
 from warner import io as files
+from warner._core.atomic_files import require_ending
 from warner._core.errors import ArgumentError, WarnerError, message
 from warner._core.progress import stage
 from warner._core.text import in_one_line, visible
@@ -421,6 +422,8 @@ def make_poster(study: str, url: str, output: str, words: tuple[str, ...]) -> No
             "their link"
         )
         raise ArgumentError(study, rule, None, remedy)
+    if output != "-":
+        require_ending(output, ".html", remedy="A browser prints the page, also as PDF")
     refuse_overwriting(output, study)
     survey_bytes(plan)  # refused before anybody reads of it
     write_text(poster(plan, f"{address}/", dict(map(read_words, words))), output)

@@ -431,6 +431,11 @@ def sheet(
             ".csv",
             remedy="Give it a name that ends in .csv. Excel opens and saves such files",
         )
+    for name, keys in Draft.load(study).missing.items():
+        if "mechanism" in keys:
+            rule = "has no design, which says how people randomise their answers"
+            remedy = 'For a sheet write for example design = "forced:1/6,1/6"'
+            raise ArgumentError(f"attributes.{name}", rule, None, remedy)
     stated = Study.load(study)
     chosen = choice("--language", language or stated.languages[0], stated.languages)
     devices = {}

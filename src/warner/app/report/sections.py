@@ -273,7 +273,7 @@ def _of_each_question(source: Source, settings: Settings) -> list[Block]:
     if True in ways:
         about += (
             " On paper, they are true only if whoever sees the sheet does not know the person's "
-            "draw, such as how the coin fell or which birthday the person thought of."
+            "draw, such as how the die or the coin fell, or which birthday the person thought of."
         )
     if rows:
         about += (
@@ -476,13 +476,14 @@ def _method(source: Source, settings: Settings) -> Section:
     )
     if on_paper == {True, False}:
         how += (
-            " On paper, people randomised their answers themselves, with a card. There epsilon "
-            "follows from the chances on the card."
+            " On paper, people randomised their answers themselves, such as by a die, a coin or a "
+            "birthday. There epsilon follows from the chances of this design."
         )
     elif on_paper == {True}:
         how = (
-            "People randomised their answers themselves, with a card (randomised response). "
-            "Epsilon says how much a report can tell. It follows from the chances on the card."
+            "People randomised their answers themselves on paper, such as by a die, a coin or a "
+            "birthday (randomised response). Epsilon says how much a report can tell. It follows "
+            "from the chances of this design."
         )
     blocks: list[Block] = [how, Table(head, listed, title="How answers were randomised")]
     notes: dict[str, list[str]] = {}

@@ -303,7 +303,7 @@ def _counted(study: Study, questions: list[Question], counts: str) -> list[Secti
     )
     if groups:
         count += f" Count separately for each {' and '.join(groups)}."
-    # A blank for each group where the page is wide enough; else one, to be copied.
+    # A blank for each group where the page is wide enough; else a line, where it is long enough.
     keys = list(itertools.product(*(domain.labels for domain in study.public.values())))
     names = [", ".join(map(str, key)) for key in keys]
     titles = names if groups and len(names) <= _MOST_BLANKS else ["sheets"]
@@ -314,6 +314,11 @@ def _counted(study: Study, questions: list[Question], counts: str) -> list[Secti
         for question in questions
         for box, _ in question.card.boxes
     ]
+    if len(names) > _MOST_BLANKS and len(rows) * len(names) <= _MOST_LINES:
+        columns.insert(2, Column("group", ", ".join(groups)))
+        rows = [row | {"group": name} for row in rows for name in names]
+    elif len(names) > _MOST_BLANKS:
+        count += " Copy this table for each."
     lines = counts_to_fill(study, questions).splitlines()
     type_in = (
         f"Type the numbers into the table {counts}, with Excel or any editor, and save it as CSV. "

@@ -153,7 +153,8 @@ def test_a_report_of_a_card_says_what_was_done(tmp_path: Path) -> None:
     run("report", tally, "--study", str(study), "-o", str(page))
     text = page.read_text()
     assert "not right on average" not in text and "integers that were sampled" not in text
-    assert "It follows from the chances on the card" in text
+    assert "such as by a die, a coin or a birthday" in text
+    assert "It follows from the chances of this design" in text
 
 
 def test_every_column_that_can_be_read_beside_a_report_is_named(tmp_path: Path) -> None:
