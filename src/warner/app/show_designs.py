@@ -414,8 +414,8 @@ def _about_width(chosen: Mechanism, people: int) -> Iterator[str]:
         )
     elif not is_ordered and widths.share is not None:
         yield (
-            f"With the mechanism of the study, expect a 95 % interval of {_plus_minus(widths.share)} for a share near "
-            "50 %."
+            "With the mechanism of the study, expect a 95 % interval of "
+            f"{_plus_minus(widths.share)} for a share near 50 %."
         )
 
 

@@ -11,7 +11,14 @@ from typing import Any, TypeVar
 import numpy as np
 
 from warner._core.errors import WarnerError
-from warner._core.text import decimals_of_number, number, visible
+from warner._core.text import (
+    decimals_of_number,
+    decimals_of_percent,
+    number,
+    outwards,
+    percent,
+    visible,
+)
 from warner.collector.live.state import (
     LEVEL,
     TARGET,
@@ -119,7 +126,7 @@ class Wording:
         if result.domain.nonresponse is not None:
             given = result.answered()
             row = given.row(LEVEL, TARGET, kind)
-            share, low, high = (f"{100 * row[key]:.2f} %" for key in ("estimate", "low", "high"))
+            share, low, high = _percents([row], True)[0]
             about = (
                 f"Share of each answer among the people who answered. They are {share} of all "
                 f"people, with an interval from {low} to {high}"
@@ -159,9 +166,24 @@ class Wording:
             )
         if result.data.simulated:
             yield "These reports are simulated: a program made them, and nobody sent them."
-        yield f"Computed by {result.method}."
+        summary = result.estimator.summary or f"computed by {result.method}"
+        yield f"{summary[:1].upper()}{summary[1:]}."
         if result.status not in (Status.EXACT, Status.CONVERGED, Status.COMPLETED):
             yield f"Note on the calculation: {result.status.value}."
+
+
+def _percents(rows: Sequence[Mapping[str, Any]], has_intervals: bool) -> list[tuple[str, ...]]:
+    """The share of each row, and the ends of its interval, with the decimals that it warrants."""
+    if not has_intervals:
+        return [(percent(row["estimate"], 2),) for row in rows]
+    decimals = decimals_of_percent(row["high"] - row["low"] for row in rows)
+    return [
+        tuple(
+            percent(share, decimals)
+            for share in (row["estimate"], *outwards(row["low"], row["high"], decimals + 2))
+        )
+        for row in rows
+    ]
 
 
 def shares_table(
@@ -178,9 +200,10 @@ def shares_table(
     keys = ("estimate", "low", "high") if has_intervals else ("estimate",)
     # The line in a picture has no length where no interval is known.
     ends = keys[1:] or ("estimate", "estimate")
+    percents = _percents(rows, has_intervals)
     shown = tuple(
         Row(
-            (labels[i], *(f"{100 * rows[i][key]:.2f} %" for key in keys)),
+            (labels[i], *percents[i]),
             (rows[i]["estimate"], float(rows[i][ends[0]]), float(rows[i][ends[1]])),
         )
         for i in picked

@@ -6,6 +6,7 @@ import csv
 import io
 import itertools
 import json
+import math
 import os
 import re
 import shlex
@@ -725,10 +726,16 @@ def test_warner_estimate_writes_the_same_files_from_the_tally(study: Study, tmp_
 
 
 def _are_shown(section: Section, shares: list[dict[str, float]]) -> None:
-    """A table of the page has the shares of a file."""
+    """A table of the page has the shares of a file, with the decimals of its narrowest interval."""
     whole = next(one for one in section.tables if not one.caption.startswith("In bands"))
+    width = min(row["high"] - row["low"] for row in shares)
+    decimals = 0 if width >= 0.2 else 1
+    unit = 10**decimals
     for row, shown in zip(shares, whole.rows, strict=True):
-        figures = [f"{100 * row[key]:.2f} %" for key in ("estimate", "low", "high")]
+        low = math.floor(100 * row["low"] * unit + 1e-7) / unit
+        high = math.ceil(100 * row["high"] * unit - 1e-7) / unit
+        values = (100 * row["estimate"], low, high)
+        figures = [f"{value:.{decimals}f}\N{NO-BREAK SPACE}%" for value in values]
         assert list(shown.cells[1:]) == figures
 
 
