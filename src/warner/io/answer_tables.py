@@ -174,7 +174,7 @@ def _excel(data: bytes, shown: str, names: Sequence[str]) -> AnswerTable | None:
         return len(of_sheet & set(names)), title in filled, len(of_sheet) > 1
 
     title = max(headers, key=fit)  # the first of those that fit best
-    read = partial(_cells, data, title, headers[title], names)
+    read = partial(_cells, data, shown, title, headers[title], names)
     return _table(headers[title], names, partial(_safely, shown, read))
 
 
@@ -204,18 +204,20 @@ def _headers(data: bytes) -> tuple[dict[str, list[str]], set[str]]:
     return headers, filled
 
 
-def _cells(data: bytes, title: str, header: list[str], names: Sequence[str]) -> list[list[Any]]:
+def _cells(
+    data: bytes, shown: str, title: str, header: list[str], names: Sequence[str]
+) -> list[list[Any]]:
     """Columns of a sheet. Empty rows at its end are of nobody."""
     places = {name: header.index(name) for name in names}
     rows = list(_rows(_workbook(data)[title], len(header)))[1:]
     if any(row[position] is None for row in rows for position in places.values()):
-        _refuse_formulas(data, title, places)
+        _refuse_formulas(data, shown, title, places)
     while rows and not any(value is not None for value in rows[-1]):
         rows.pop()
     return [[row[position] for row in rows] for position in places.values()]
 
 
-def _refuse_formulas(data: bytes, title: str, places: Mapping[str, int]) -> None:
+def _refuse_formulas(data: bytes, shown: str, title: str, places: Mapping[str, int]) -> None:
     """Refuse formulas that no program has computed: their cells look as if they were empty."""
     width = max(places.values()) + 1
     both = (_rows(_workbook(data, is_value)[title], width, False) for is_value in (True, False))
@@ -226,8 +228,8 @@ def _refuse_formulas(data: bytes, title: str, places: Mapping[str, int]) -> None
             if is_formula and value.value is None and value.data_type != "str":
                 rule = "must have a value in the file"
                 remedy = "Open the file in Excel, and save it again"
-                where = f"column {name!r}, data row"
-                raise ValuesError(number, rule, "only a formula", remedy, where)
+                where = f"{shown}: column {name!r}, line"
+                raise ValuesError(number + 1, rule, "only a formula", remedy, where)
 
 
 def _workbook(data: bytes, data_only: bool = True) -> Any:

@@ -194,3 +194,10 @@ def test_the_plan_of_a_study_says_how_wide_its_intervals_will_be() -> None:
     chance = math.exp(1.6) / (1 + math.exp(1.6))
     error = math.sqrt(0.25 / 300) / (2 * chance - 1)  # of half of the people saying each word
     assert float(width[1]) == pytest.approx(100 * 1.96 * error, rel=0.05)
+
+
+def test_a_picture_in_another_format_is_refused_by_its_option() -> None:
+    """Rejects "path: must end in .png" to somebody who wrote --plot, after the file was read."""
+    counts = _counts("counts.csv", "district,no,yes", "{0},{1},{2}")
+    refused = run("estimate", counts, "--study", "drugs.toml", "--plot", "x.gif", ok=False)
+    assert refused.stderr.startswith("Error: --plot: must end in .png")
