@@ -11,7 +11,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, NamedTuple, Self
 
-from warner import io as files, results
+from warner import io as files
 from warner._core.checks import show
 from warner._core.errors import (
     ArgumentError,
@@ -182,7 +182,7 @@ def _count_members(
                 raise FileError(file.name, rule, None, remedy)
             others.refuse_copy(sums[path].path, file.name, file.path == path, counted)
             if request.tests_counts and not (memory is not None and memory.knows(file)):
-                _require_plausible(file.name, counted.tallies)
+                require_plausible_counts(file.name, counted.tallies)
             sums[path].add(file.name, counted)
             if memory is not None and state is not None and not memory.knows(file):
                 memory.add(file, state, counted)
@@ -191,13 +191,15 @@ def _count_members(
     return list(sums.values())
 
 
-def _require_plausible(path: str, tallies: Mapping[str, Tally]) -> None:
+def require_plausible_counts(path: str, tallies: Mapping[str, Tally]) -> None:
     """Refuse a file whose counts no answers make by chance, while it can still be named."""
+    from warner.results.from_tally import require_plausible
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FrameWarning)  # the test of the sum of all files tells it
         for name, tally in tallies.items():
             if tally.n:
-                results.plausibility(tally).require(f"{name!r} in {path}")
+                require_plausible(tally, f"{name!r} in {path}")
 
 
 def files_of(path: str) -> list[DataFile]:

@@ -166,6 +166,7 @@ def tested_groups(
     tallies: Sequence[Sequence[Tally]],
     parts: Sequence[LikelihoodData | None],
     keys: Sequence[Key],
+    of: str = "",
 ) -> tuple[Plausibility | None, ...]:
     """The plausibility of each group, tested as all people together are; None where not tested.
 
@@ -179,9 +180,18 @@ def tested_groups(
         for g in filled:
             data = parts[g]
             assert data is not None
-            name = f"group {label(keys[g])!r}"
+            name = f"group {label(keys[g])!r}{of}"
             results[g] = tested(tallies[g], data, name, among=len(filled))
     return tuple(results)
+
+
+def require_plausible(tally: Tally, name: str) -> None:
+    """Refuse a tally of which no answers make the counts of a group, or those of all people."""
+    if tally.columns and tally.ways is None:
+        groups = [[tally[key]] for key in tally]
+        parts = [likelihood_data(group) if group[0].n else None for group in groups]
+        tested_groups(groups, parts, list(tally), f" of {name}")
+    plausibility(tally).require(name)
 
 
 def possible_values(data: LikelihoodData, values: Any) -> np.ndarray:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -275,3 +276,26 @@ def test_counts_of_checks_that_were_cut_off_are_refused() -> None:
     Path("c.csv").write_text("".join(",".join(line) + "\n" for line in lines))
     with pytest.raises(FileError, match="counts 2 reports, but the table has 3 rows"):
         read_counts("c.csv").tallies(plan.mechanisms, plan.public, plan.digest)
+
+
+def test_a_group_of_answers_that_were_not_randomised_is_named_among_many_people() -> None:
+    """Rejects a test of the sum alone, in which the raw answers of one week are lost."""
+    study = STUDY.replace('["no", "yes"]', '["no", "rarely", "yes"]')
+    study = study.replace('["north", "south"]', '["north", "south", "east"]')
+    Path("study.toml").write_text(study)
+    mechanism = Study.parse(study).mechanisms["smokes"]
+    honest = mechanism.randomize(["no", "rarely", "yes"] * 10_000, np.random.default_rng(3))
+    raw = [0] * 300
+    reports = [*honest.columns["report"].tolist(), *raw]
+    wards = ["north"] * 15_000 + ["south"] * 15_000 + ["east"] * len(raw)
+    path = _counts("c.csv", reports, wards, study)
+    refused = _tally(path, ok=False)
+    assert "group 'east' of 'smokes' in c.csv: has counts that cannot be chance" in refused
+    _tally(path, "--allow-implausible")
+    Path("t.json").unlink()
+    _tally(_counts("d.csv", reports[: -len(raw)], wards[: -len(raw)], study))
+    Path("t.json").unlink()
+    # Of several files each is tested alone: in the sum of the two nobody sees the raw answers.
+    other = _counts("e.csv", raw, None, study)
+    refused = _tally(_counts("f.csv", reports[: -len(raw)], None, study), other, ok=False)
+    assert "'smokes' in e.csv: has counts that cannot be chance" in refused

@@ -28,7 +28,14 @@ from warner.app.commands.options import (
     smallest_group,
     tally_output,
 )
-from warner.app.counting import CountRequest, column_names, count_all, files_of, has_each_twice
+from warner.app.counting import (
+    CountRequest,
+    column_names,
+    count_all,
+    files_of,
+    has_each_twice,
+    require_plausible_counts,
+)
 from warner.app.expected_groups import require_groups, require_reports
 from warner.app.ledger import Ledger
 from warner.app.new_study.text import listed
@@ -543,6 +550,9 @@ def tally(
         wrong = [name for name, given in others.items() if given]
         paths_of_counts = [file.path for path in (*counts, *reports) for file in files_of(path)]
         counts_read = tallies_of_counts(paths_of_counts, plan, wrong, allow_equal)
+        if not allow_implausible:
+            for path, tallies in counts_read.items():
+                require_plausible_counts(path, tallies)
         added = add_tallies(counts_read, allow_equal, allow_simulated or simulated)
         added = {name: tally.marked(simulated) for name, tally in added.items()}
         total = _of_study(per_person(added, reports_per_person), plan, number)
@@ -642,7 +652,7 @@ def _test(tallies: Mapping[str, Tally], allow_implausible: bool) -> None:
     for name, tally in tallies.items():
         plausible = results.plausibility(tally)
         if not allow_implausible:
-            plausible.require(name)
+            plausible.require(f"{name!r} in the sum of all files")
         if plausible.note is not None:
             warning(f"{name}: {plausible.note}")
 
