@@ -205,7 +205,7 @@ def require_plausible_counts(path: str, tallies: Mapping[str, Tally]) -> None:
 def files_of(path: str) -> list[DataFile]:
     """The files of an argument: one file, or all of a folder or a pattern."""
     if not data_sets.is_data_set(path):
-        return [DataFile(path)]
+        return [DataFile(path, data_sets.folder_values(path))]
     left_out: list[str] = []
     members = data_sets.files_of(path, left_out)
     if left_out:

@@ -46,7 +46,7 @@ class DataFile:
     """A file of a data set."""
 
     path: str  # the file, or its address
-    # {public column: value}, by the names of the folders between the data set and the file
+    # {public column: value}, by the names of the folders in the path
     values: Mapping[str, str] = field(default_factory=dict)
     told: FileState | None = None  # the state of a file at an address, as a listing told it
 
@@ -100,7 +100,7 @@ def files_of(path: str, left_out: list[str] | None = None) -> list[DataFile]:
         starts = [name for name in matching if not _is_hidden(Path(name).parts[fixed:])]
         starts = [path] if whole else starts
         names = dict.fromkeys(name for start in starts for name in _below(start))
-        every = [DataFile(name, _values(name, path if whole else _fixed(path))) for name in names]
+        every = [DataFile(name, folder_values(name)) for name in names]
     suffixes = [form.suffix for form in FORMATS]
     files = [file for file in every if ending(file.path) in suffixes]
     if left_out is not None:
@@ -117,7 +117,7 @@ def _at(address: str) -> list[DataFile]:
     whole = not _PATTERN.search(str(path))
     fixed = len(path.parts if whole else PurePosixPath(_fixed(str(path))).parts)
     return [
-        DataFile(name, _values(name, address), state)
+        DataFile(name, folder_values(name), state)
         for name, state in listed(address).items()
         if not _is_hidden(PurePosixPath(name).parts[fixed:])
     ]
@@ -149,12 +149,11 @@ def _fixed(pattern: str) -> str:
     return str(Path(*folders)) if folders else ""
 
 
-def _values(name: str, root: str) -> dict[str, str]:
-    """The values that the folders between a data set and a file state."""
-    start = "" if is_remote(root) else root
-    parts = PurePosixPath(Path(os.path.relpath(name, start)).as_posix() if start else name).parts
+def folder_values(name: str) -> dict[str, str]:
+    """The values that the folders of a path state, also those that the command names."""
+    path = PurePosixPath(name if is_remote(name) else Path(name).as_posix())
     stated = {}
-    for folder in parts[:-1]:
+    for folder in path.parts[:-1]:
         column, sign, value = folder.partition("=")
         if sign and column and value != _NO_VALUE:
             stated[unquote(column)] = unquote(value)

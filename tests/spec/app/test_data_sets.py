@@ -99,6 +99,16 @@ def test_folders_and_patterns_are_counted_whole(lake: Path) -> None:
     assert "has no files" in _tally("lake/*.parquet", ok=False).stderr
 
 
+def test_the_folders_that_the_command_names_say_public_values_too(lake: Path) -> None:
+    """Rejects a reading of the folders below the given one alone, as for the week of a night."""
+    first, pattern = "lake/ward=north/year=2024/part-0.parquet", "lake/ward=north/**/*.parquet"
+    for path in ("lake/ward=north", pattern, first, os.path.abspath("lake/ward=north/year=2024")):
+        _tally(path, "--by", "ward,year")
+        assert [set(t) for t in load_tallies("t.json").values()] == [{("north", 2024)}] * 2, path
+    _tally("lake/ward=north", "lake/ward=the%20south", "--by", "ward")
+    assert load_tallies("t.json") == PLAN.tally(REPORTS, {"ward": WARDS})
+
+
 def test_folders_name_the_values_of_public_columns(lake: Path) -> None:
     _tally("lake", "--by", "ward,year")
     found = load_tallies("t.json")
