@@ -25,7 +25,9 @@ from warner._core.progress import stage
 from warner._core.text import canonical, in_one_line
 from warner.app.terminal import note, plural, say, warning
 from warner.app.what_files_hold import (
+    LEAVE_ONE_OUT,
     NO_CHANCE,
+    GroupsBefore,
     add_tallies,
     as_file,
     other_questions,
@@ -268,6 +270,8 @@ class DuplicateCheck:
     counts: dict[tuple[str | None, str], tuple[str, bool]] = field(default_factory=dict)
     # {group: the argument and the tallies of the first file}
     firsts: dict[str | None, tuple[str, dict[str, Tally]]] = field(default_factory=dict)
+    # {group: the public groups of the files}
+    groups: dict[str | None, GroupsBefore] = field(default_factory=dict)
     # the groups and arguments whose first file was compared
     checked: set[tuple[str | None, str]] = field(default_factory=set)
 
@@ -295,15 +299,14 @@ class DuplicateCheck:
         digests = ",".join(f"{a!r}:{t.digest}" for a, t in sorted(counted.tallies.items()))
         other, both = self.counts.setdefault((counted.group, digests), (name, alone))
         if other == name:
+            before = self.groups.setdefault(counted.group, GroupsBefore())
+            if said := before.twins(name, counted.tallies):
+                raise ArgumentError("reports", "must not be counted twice", said, LEAVE_ONE_OUT)
             return
         chance = min(t.total().chance_of_a_twin for t in counted.tallies.values())
         if (both and alone) or chance * self.many * (self.many - 1) / 2 < NO_CHANCE:
             got = f"{other} and {name}, which have equal counts"
-            remedy = (
-                "Leave one of the two files out, or add --allow-equal if they are from different "
-                "people"
-            )
-            raise ArgumentError("reports", "must not be counted twice", got, remedy)
+            raise ArgumentError("reports", "must not be counted twice", got, LEAVE_ONE_OUT)
 
 
 def has_each_twice(path: str, group: str) -> FileError:

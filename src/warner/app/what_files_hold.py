@@ -9,7 +9,8 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
 
@@ -21,7 +22,7 @@ from warner._core.atomic_files import has_replaced, temporary_file, write_whole
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, FileError, MismatchError, StudyError, WarnerError
 from warner._core.progress import steps
-from warner._core.text import RANDOMISE_FIRST, file_name_key, in_one_line
+from warner._core.text import RANDOMISE_FIRST, canonical, file_name_key, in_one_line
 from warner.app.terminal import note, plural, say, warning
 from warner.domains import Domain
 from warner.io import data_sets, formats
@@ -326,6 +327,50 @@ def refuse_equal(parts: Mapping[str, dict[str, Tally]], allow_equal: bool) -> No
                 raise _added_twice(*where, f"equal counts in {twins.groups}")
 
 
+@dataclass
+class GroupsBefore:
+    """All groups that were counted before, with which each group is compared, whatever its name."""
+
+    # {digest of all counts: the file and the group}
+    seen: dict[bytes, tuple[str, str]] = field(default_factory=dict)
+
+    def twins(self, path: str, tallies: Mapping[str, Tally]) -> str:
+        """Which two groups have equal counts that are no chance, in words; "" where none have."""
+        from warner.results.from_tally import label
+
+        first = next(iter(tallies.values()), None)
+        if first is None or not first.columns:
+            return ""
+        digests = [blake2b(digest_size=16) for _ in first]
+        for name, tally in sorted(tallies.items()):
+            start = f"{name!r}:{canonical(tally.header)}".encode()
+            for digest, content in zip(digests, tally.contents(), strict=True):
+                digest.update(start + content)
+        for i, (key, n) in enumerate(zip(first, first.sizes.tolist(), strict=True)):
+            group = f"the group {label(key)}"
+            other, twin = (
+                self.seen.setdefault(digests[i].digest(), (path, group)) if n else ("", "")
+            )
+            if not n or (other, twin) == (path, group):
+                continue
+            chance = min(float(tally.chances_of_twins()[i]) for tally in tallies.values())
+            # One pair of all groups is equal by chance: a union bound.
+            if chance * len(self.seen) * (len(self.seen) + 1) / 2 < NO_CHANCE:
+                return f"{twin} of {other} and {group} of {path}, which have equal counts"
+        return ""
+
+
+def _refuse_equal_groups(parts: Mapping[str, dict[str, Tally]]) -> None:
+    """Refuse groups of other names, in one input or in two, whose counts are hardly chance."""
+    before = GroupsBefore()
+    for path, tallies in parts.items():
+        if said := before.twins(path, tallies):
+            raise ArgumentError("groups", "must not be counted twice", said, LEAVE_ONE_OUT)
+
+
+LEAVE_ONE_OUT = "Leave one of them out, or add --allow-equal if they are from different people"
+
+
 def _added_twice(first: str, second: str, what: str) -> ArgumentError:
     """The error of two inputs that are most likely of the same people."""
     remedy = "Leave one out, or add --allow-equal if they are from different people"
@@ -410,6 +455,8 @@ def add_tallies(
             continue
         raise MismatchError(problem)
     refuse_equal(parts, allow_equal)
+    if not allow_equal:
+        _refuse_equal_groups(parts)
     return total
 
 

@@ -55,6 +55,33 @@ def test_copies_in_a_folder_are_known_by_their_counts(lake: Path) -> None:
     tally("lake")
 
 
+def test_a_part_that_was_written_anew_under_another_name_is_known_by_its_counts(lake: Path) -> None:
+    """Rejects a test that compares groups of one name alone: a copied week has another name."""
+    big = rows(2000).drop_columns(["ward"])
+    again = big.take(list(range(2000))[::-1])
+    shutil.rmtree("lake")
+    for ward, part in (("north", big), ("south", again)):
+        Path(f"lake/ward={ward}").mkdir(parents=True)
+        pq.write_table(part, f"lake/ward={ward}/x.parquet")
+    north, south = "lake/ward=north/x.parquet", "lake/ward=south/x.parquet"
+    said = f"the group north of {north} and the group south of {south}, which have equal counts"
+    done = tally("lake", "--by", "ward", ok=False)
+    assert said in done.stderr and "--allow-equal" in done.stderr
+    tally("lake", "--by", "ward", "--allow-equal")
+    # The same reports in one file instead of two have no twin among the files.
+    Path(south).unlink()
+    for i, half in enumerate((again.slice(0, 900), again.slice(900))):
+        pq.write_table(half, f"lake/ward=south/{i}.parquet")
+    done = tally("lake", "--by", "ward", ok=False)
+    assert "the group north of lake and the group south of lake, which have equal" in done.stderr
+    for ward in ("north", "south"):
+        where = ("tally", f"lake/ward={ward}/*", "--by", "ward", "--study", "study.toml")
+        run(*where, "--allow-equal", "-o", f"{ward}.json")
+    done = run("merge", "north.json", "south.json", ok=False)
+    assert "north of north.json and the group south of south.json, which have" in done.stderr
+    run("merge", "north.json", "south.json", "--allow-equal")
+
+
 def test_small_files_with_equal_counts_are_counted(lake: Path) -> None:
     """30 files of one report each: nearly all have the counts of another file."""
     shutil.rmtree("lake")

@@ -201,6 +201,20 @@ def test_a_file_that_a_pattern_counts_twice_is_refused() -> None:
     )
 
 
+def test_a_part_that_a_table_holds_under_two_names_is_refused() -> None:
+    """Rejects a table of which the rows of one ward were loaded as another one too."""
+    study = STUDY.replace('["no", "yes"]', str([f"v{i}" for i in range(64)]))
+    Path("study.toml").write_text(study)
+    mechanism = Study.parse(study).mechanisms["smokes"]
+    values = [f"v{i}" for i in range(64)] * 20
+    reports = mechanism.randomize(values, np.random.default_rng(5)).columns["report"].tolist()
+    wards = ["north"] * len(reports) + ["south"] * len(reports)
+    path = _counts("c.csv", reports * 2, wards, study)
+    Path("c.csv").write_text(Path(path).read_text())
+    refused = _tally("c.csv", ok=False)
+    assert "of c.csv and the group" in refused and "which have equal counts" in refused
+
+
 def test_a_table_without_rows_is_said_to_be_one() -> None:
     for wards in (None, []):
         said = _tally(_counts("none.csv", [], wards), ok=False)

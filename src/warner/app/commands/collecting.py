@@ -500,7 +500,7 @@ def tally(
     column ward.
 
     Two files with the same content are refused, because their reports would be counted twice. So
-    are files whose counts agree more closely than chance can explain.
+    are files, and groups of --by, whose counts agree more closely than chance can explain.
 
     If the study has groups, one tally file is written for each group: tally.NAME.json for -o
     tally.json. Give all of them to warner estimate together.
@@ -682,8 +682,9 @@ def merge(
     """Add up tallies (files of counts) of the same study, or of the same group of a study.
 
     The order of the files does not matter. Equal tallies are refused, because they are most likely
-    copies. So are tallies with equal counts in a group, if chance cannot explain this. In tallies
-    without groups, the command cannot tell whether one file already contains another.
+    copies. So are tallies with equal counts in a group, or in two groups, if chance cannot explain
+    this. In tallies without groups, the command cannot tell whether one file already contains
+    another.
 
     Tallies of answers that were randomised in different ways cannot be added. Give them together to
     the command "warner estimate".
