@@ -41,7 +41,7 @@ from warner.io.foreign_files import columns_of_texts
 from warner.io.parquet_format import redacted_address
 from warner.io.stated_headers import codes_in_words, listed_codes
 from warner.mechanisms import from_header
-from warner.mechanisms.copies import counted_twice
+from warner.mechanisms.copies import Copies, counted_twice
 from warner.reports.reports import text_start
 from warner.reports.tally import (
     OF_TWO_ROUNDS,
@@ -292,7 +292,7 @@ class DuplicateCheck:
             if counted.foreign and counted.tallies:
                 mechanisms = {a: from_header(t.header) for a, t in counted.tallies.items()}
                 if doubled := counted_twice(mechanisms, counted.tallies):
-                    raise has_each_twice(name, doubled)
+                    raise has_copies(name, doubled)
 
     def _refuse_equal_counts(self, name: str, alone: bool, counted: CountedFile) -> None:
         """Refuse a file whose counts are equal to those of another, and not by chance."""
@@ -309,13 +309,14 @@ class DuplicateCheck:
             raise ArgumentError("reports", "must not be counted twice", got, LEAVE_ONE_OUT)
 
 
-def has_each_twice(path: str, group: str) -> FileError:
+def has_copies(path: str, copies: Copies) -> FileError:
     """The error of a file that has a copy of its reports, by the look of the counts of a group."""
-    of = "" if group == "all" else f" of {group}"
-    rule = f"seems to hold each report twice, because all counts{of} are even numbers"
+    of = "" if copies.group == "all" else f" of {copies.group}"
+    often = "twice" if copies.times == 2 else f"{copies.times} times"
+    rule = f"seems to hold each report {often}, because all counts{of} are {copies.seen_by}"
     remedy = (
-        "If a file was loaded twice, delete one copy, and count again. If all is right, add "
-        "--allow-equal"
+        "If a file was loaded more than once, delete the copies, and count again. If all is "
+        "right, add --allow-equal"
     )
     return FileError(path, rule, None, remedy)
 

@@ -1,14 +1,15 @@
 """Whether people were counted twice, or equal reports left out: the chances that it only looks so.
 
 The bounds hold whatever people answer. A report has at least a probability q, whatever the answer
-is. So of many people, two send the same report, and each count is odd about every second time.
+is. So of many people, two send the same report, and each count is odd about every second time, and
+a multiple of 3 every third time.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -91,83 +92,117 @@ def _log_sets(values: int, size: int) -> float:
     return math.lgamma(values + 1) - math.lgamma(size + 1) - math.lgamma(values - size + 1)
 
 
-def log_chance_of_even(mechanism: Randomiser, people: np.ndarray) -> np.ndarray:
-    """The logarithm of a bound of the probability that all counts of some people are even.
+def log_chance_of_multiples(mechanism: Randomiser, people: np.ndarray, d: int) -> np.ndarray:
+    """The logarithm of a bound of the probability that all counts of people are multiples of d.
 
     Shapes: people (G,) -> (G,).
 
     >>> from warner import Categorical, RandomizedResponse
     >>> digits = RandomizedResponse(Categorical(range(50)), 1.0)
-    >>> bool(np.exp(log_chance_of_even(digits, np.array([2000])))[0] < 1e-14)
+    >>> bool(np.exp(log_chance_of_multiples(digits, np.array([2000]), 2))[0] < 1e-14)
     True
     """
-    each = [_log_even_of_one(one, people) for one in mechanism.single_reports]
+    each = [_log_multiples_of_one(one, people, d) for one in mechanism.single_reports]
     return np.asarray(np.minimum(each, 0.0).sum(axis=0))
 
 
-def _log_even_of_one(mechanism: Randomiser, people: np.ndarray) -> np.ndarray:
+def _log_multiples_of_one(mechanism: Randomiser, people: np.ndarray, d: int) -> np.ndarray:
     """The same of a mechanism that sends a single report."""
-    # All of m counts are even with the probability 2^-m sum_S E[(-1)^(number of reports in S)],
-    # a sum over all sets S of reports. People are independent. One of them has a report in S with a
-    # probability from q |S| to 1 - q (m - |S|). So each term is at most exp(-2 q n |S|), or that of
-    # the reports that are not in S.
+    # All of m counts are multiples of d with the probability d^-m sum_a E[w^(sum_y a_y c_y)], a
+    # sum over all a in {0, ..., d - 1}^m, with w = exp(2 pi i / d). People are independent. The
+    # mean of w^a_y over one person's report is at most 1 - q m + q |sum_y w^a_y|. Of the s reports
+    # whose a_y is not the most frequent one, at least s / 2 find a partner with another a_y, and
+    # |1 + w^k| <= 2 cos(pi / d). So each term is at most exp(-(1 - cos(pi / d)) q n s), and for
+    # d <= 3, where s find one or lose as much, at most the square of this.
     schema, law = mechanism.schema, mechanism.law
+    nearest = 1 - math.cos(math.pi / d)
     if isinstance(schema, BitVector) and isinstance(law, OneHotBits):
         # Of independent bits, each has its own factor.
-        widest = max(abs(1 - 2 * chance / law.whole) for chance in (law.keep, law.raised))
-        return np.asarray(schema.width * np.log((1 + widest**people) / 2))
+        chances = np.array([law.keep / law.whole, law.raised / law.whole])
+        turned = np.sqrt(1 - 2 * chances * (1 - chances) * (1 - math.cos(2 * math.pi / d)))
+        return np.asarray(schema.width * np.log((1 + (d - 1) * turned.max() ** people) / d))
     if (log_least := _log_least_of_subset(mechanism)) > -math.inf:
-        # Of the sets with d of K bits, at least the share min(d, K - d) / K has an odd number of
-        # bits in S, and an even one, unless S is empty or has all bits.
+        # Of the sets with k of K bits, at least the share min(k, K - k) / K has one of two bits
+        # with different a, and not the other.
         share = min(schema.ones, schema.width - schema.ones) / schema.width
-        mixed = -people * share * math.exp(log_least + _log_sets(schema.width, schema.ones))
-        return np.asarray(np.logaddexp((1 - schema.width) * math.log(2), mixed))
+        mixed = (
+            -people * share * nearest * math.exp(log_least + _log_sets(schema.width, schema.ones))
+        )
+        return np.asarray(np.logaddexp((1 - schema.width) * math.log(d), mixed))
     if not (least := _least_of_one(mechanism)):
         return np.zeros(len(people))
-    odd = np.expm1(-2 * least * people) / 2
-    return np.asarray(math.log(2) + schema.n_reports * np.log1p(odd))
+    rate = nearest * (2 if d <= 3 else 1)
+    other = np.expm1(-rate * least * people) * (d - 1) / d
+    return np.asarray(math.log(d) + schema.n_reports * np.log1p(other))
 
 
-def counted_twice(mechanisms: Mapping[str, Randomiser], tallies: Mapping[str, Tally]) -> str:
-    """Which people were counted twice, by the look of the tallies: "all", or a group; else "".
+class Copies(NamedTuple):
+    """Whose reports were counted several times."""
 
-    Where a table holds a copy of its rows, in any order, all counts are even.
+    group: str  # "all", or a group
+    times: int  # how often each was counted
+
+    @property
+    def seen_by(self) -> str:
+        """What all counts are."""
+        return "even numbers" if self.times == 2 else f"multiples of {self.times}"
+
+
+_TIMES = (2, 3, 5, 7)  # of 4 or 6 copies all counts are even
+
+
+def counted_twice(
+    mechanisms: Mapping[str, Randomiser], tallies: Mapping[str, Tally]
+) -> Copies | None:
+    """Which people were counted twice or more often, by the look of the tallies.
+
+    Where a table holds each row d times, in any order, all counts are multiples of d.
 
     Args:
         mechanisms: {attribute: the mechanism that made its reports}.
         tallies: {attribute: the tally} of the same people, in the same groups.
     """
     first = next(iter(tallies.values()))
-    even = np.logical_and.reduce([tally.are_even() for tally in tallies.values()])
-    if not even.any():
-        return ""
-    chances = sum(
-        log_chance_of_even(mechanisms[name], tally.sizes.astype(float))
-        for name, tally in tallies.items()
-    )
+    factors = np.gcd.reduce([tally.common_factors() for tally in tallies.values()])
+    if (factors == 1).all():
+        return None
     keys = list(first)
     groups = {"all": np.ones(len(keys), dtype=bool)}
     for i, column in enumerate(first.columns):
         values = [key[i] for key in keys]
         for value in dict.fromkeys(values):
             groups[f"{column} {value}"] = np.array([each == value for each in values])
-    for name, chosen in groups.items():
-        chance = np.asarray(chances)[chosen].sum() + math.log(len(groups))
-        if even[chosen].all() and chance < math.log(NO_CHANCE):
-            return name
-    return ""
+    for times in _TIMES:
+        multiples = factors % times == 0
+        if not multiples.any():
+            continue
+        chances = np.asarray(
+            sum(
+                log_chance_of_multiples(mechanisms[name], tally.sizes.astype(float), times)
+                for name, tally in tallies.items()
+            )
+        )
+        most = math.log(NO_CHANCE) - math.log(len(_TIMES) * (len(groups) + len(keys)))
+        for name, chosen in groups.items():
+            if multiples[chosen].all() and chances[chosen].sum() < most:
+                return Copies(name, times)
+        # One group of several columns, such as a region in a week.
+        for i in np.flatnonzero(multiples & (chances < most)):
+            pairs = zip(first.columns, keys[i], strict=True)
+            return Copies(", ".join(f"{column} {value}" for column, value in pairs), times)
+    return None
 
 
 def warn_of_copies(
     repeated: str, mechanisms: Mapping[str, Randomiser], tallies: Mapping[str, Tally]
 ) -> None:
     """Warn of people who were counted twice, by the order of rows, ``repeated``, or by counts."""
-    if not repeated and (group := counted_twice(mechanisms, tallies)):
-        who = "people" if group == "all" else group
+    if not repeated and (copies := counted_twice(mechanisms, tallies)):
+        who = "people" if copies.group == "all" else copies.group
         repeated = (
-            f"All counts of {who} are even numbers, which by chance happens less than once in a "
-            "billion times. Was each row copied? Then people are counted twice, and intervals are "
-            f"too short. {ONE_COPY}"
+            f"All counts of {who} are {copies.seen_by}, which by chance happens less than once in "
+            "a billion times. Was each row copied? Then people are counted more than once, and "
+            f"intervals are too short. {ONE_COPY}"
         )
     if repeated:
         warn(repeated, FrameWarning)

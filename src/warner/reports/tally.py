@@ -89,7 +89,7 @@ _COUNT_AGAIN = "Count the reports again with 'warner tally'"
 MOST_PER_PERSON = 10_000  # reports of one person, in all
 _MOST_PEOPLE = 2**53  # whose number is exact in double precision
 _SHOWN = 20  # groups in a notebook
-_FIRST = 64  # counts of a group that are looked at first: one is odd unless rows are copies
+_FIRST = 64  # counts of a group that are looked at first: few have a common factor
 
 
 class Tally(Hinting):
@@ -862,17 +862,21 @@ class Tally(Hinting):
             each = each / np.maximum(counts.sum(axis=1) / people, 1.0)
         return np.asarray(np.exp(-0.25 * each))
 
-    def are_even(self) -> np.ndarray:
-        """Whether all counts of a group are even, (G,): as where each report was counted twice."""
-        # Of all counts together the last bit is 0 where it is 0 in each. The first few tell nearly
-        # always, of many values in a fraction of the time.
+    def common_factors(self) -> np.ndarray:
+        """The greatest common divisor of all counts of a group, (G,); 0 where all are 0.
+
+        It is a multiple of d where each report was counted d times.
+        """
+        # The first few counts tell nearly always, of many values in a fraction of the time.
         table = self._table.reshape(len(self._table), -1)
-        odd = np.bitwise_or.reduce(table[:, :_FIRST], axis=1) & 1
-        if not odd.all():
-            odd = np.bitwise_or.reduce(table, axis=1) & 1
+        factors = np.gcd.reduce(table[:, :_FIRST], axis=1)
+        rest = np.flatnonzero(factors != 1)
+        factors[rest] = np.gcd.reduce(table[rest], axis=1)
         if self._places is None:
-            return np.asarray(odd == 0)
-        return np.asarray(np.bincount(self._places, odd, minlength=len(self)) == 0)
+            return np.asarray(factors)
+        of_groups = np.zeros(len(self), dtype=factors.dtype)
+        np.gcd.at(of_groups, self._places, factors)
+        return of_groups
 
     def contents(self) -> list[bytes]:
         """The counts of each group, or their bit sums, as bytes that are equal where they are."""

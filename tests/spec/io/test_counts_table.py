@@ -196,9 +196,11 @@ def test_a_file_that_a_pattern_counts_twice_is_refused() -> None:
     Path("t.json").unlink()
     refused = _tally("south.csv", ok=False)
     assert "all counts of ward south are even numbers" in refused and "--allow-equal" in refused
-    assert "all counts are even numbers. If a file was loaded twice" in _tally(
+    assert "all counts are even numbers. If a file was loaded more than once" in _tally(
         _counts("all.csv", reports * 2, None, study), ok=False
     )
+    thrice = _tally(_counts("thrice.csv", reports * 3, None, study), ok=False)
+    assert "hold each report 3 times, because all counts are multiples of 3." in thrice
 
 
 def test_a_part_that_a_table_holds_under_two_names_is_refused() -> None:

@@ -22,7 +22,7 @@ from warner import (
 )
 from warner.errors import ArgumentError, FrameWarning, ReportError
 from warner.mechanisms import Mechanism
-from warner.mechanisms.copies import least_probability, log_chance_of_even
+from warner.mechanisms.copies import least_probability, log_chance_of_multiples
 
 FOUR = Categorical(["a", "b", "c", "d"])
 TWO = PerAttribute(
@@ -53,12 +53,12 @@ def test_each_report_has_the_least_probability(mechanism: Mechanism) -> None:
 def test_of_seeds_no_least_probability_is_known() -> None:
     hashed = LocalHashing(FOUR, 1.0)
     assert least_probability(hashed) == 0.0
-    assert log_chance_of_even(hashed, np.array([1e6])) == 0.0
+    assert log_chance_of_multiples(hashed, np.array([1e6]), 2) == 0.0
 
 
 def test_sets_of_thousands_of_values_are_no_overflow() -> None:
     subsets = SubsetSelection(Categorical(range(3000)), 1.0)
-    assert log_chance_of_even(subsets, np.array([5000.0]))[0] < -100
+    assert log_chance_of_multiples(subsets, np.array([5000.0]), 2)[0] < -100
 
 
 @pytest.mark.parametrize(
@@ -71,19 +71,24 @@ def test_sets_of_thousands_of_values_are_no_overflow() -> None:
         SubsetSelection(Categorical(list("abcdef")), 0.1),
     ],
 )
-def test_the_chance_of_even_counts_is_bounded_whatever_people_answer(mechanism: Mechanism) -> None:
-    """Exactly, as a sum over all sets of counts, where people answer alike or differently."""
+@pytest.mark.parametrize("d", [2, 3, 5, 7])
+def test_the_chance_of_multiples_is_bounded_whatever_people_answer(
+    mechanism: Mechanism, d: int
+) -> None:
+    """Exactly, as a sum over all weights of counts, where people answer alike or differently."""
     table = mechanism.probabilities().astype(float)
     bits = mechanism.outputs().get("bits")
     width = mechanism.domain.size
     held = np.eye(width) if bits is None else np.unpackbits(bits, axis=1, count=width)
-    sets = (np.arange(2**width)[:, None] >> np.arange(width)) & 1
-    signs = (1 - 2 * ((sets @ held.T) % 2)) @ table  # the mean sign of a set under each value
-    for n in (2, 6, 20, 60, 200):
+    weights = np.arange(d**width)[:, None] // d ** np.arange(width) % d
+    # The mean root of unity of each list of weights under each value.
+    roots = np.exp(2j * np.pi * ((weights @ held.T) % d) / d) @ table
+    for n in (2, 6, 20, 60, 210):
         for answers in (np.zeros(n, int), np.arange(n) % width, np.arange(n) % 2):
-            exact = np.prod(signs[:, answers], axis=1).mean()
-            bound = math.exp(log_chance_of_even(mechanism, np.array([float(n)]))[0])
-            assert exact <= bound * (1 + 1e-9)
+            values, times = np.unique(answers, return_counts=True)
+            exact = np.prod(roots[:, values] ** times, axis=1).mean().real
+            bound = math.exp(log_chance_of_multiples(mechanism, np.array([float(n)]), d)[0])
+            assert exact <= bound * (1 + 1e-9) + 1e-13
 
 
 def _frame(n: int = 3000):
@@ -132,6 +137,26 @@ def test_reports_without_duplicates_are_noticed() -> None:
         assert TWO.tally(fine).n == len(fine)
 
 
+def test_reports_that_are_counted_three_times_are_noticed() -> None:
+    """Rejects a test of even counts alone, and one of whole columns: a region in one month."""
+    pd = pytest.importorskip("pandas")
+    frame = _frame()
+    mixed = pd.concat([frame] * 3).sample(frac=1, random_state=1).reset_index(drop=True)
+    chosen = (frame["region"] == "s") & (frame["month"] == 2)
+    part = frame.loc[frame.index.repeat(1 + 2 * chosen)].sample(frac=1, random_state=1)
+    for often, by, said in (
+        (mixed, None, "All counts of people are multiples of 3"),
+        (mixed, "region", "All counts of people are multiples of 3"),
+        (
+            part.reset_index(drop=True),
+            ["region", "month"],
+            "All counts of region s, month 2 are multiples of 3",
+        ),
+    ):
+        with pytest.warns(FrameWarning, match=said):
+            TWO.tally(often, by)
+
+
 def test_few_people_and_answers_with_hardly_any_noise_are_not_taken_for_copies() -> None:
     """Rejects a bound that forgets the noise: without it, even answers make even counts."""
     many = Categorical(range(60))
@@ -141,7 +166,7 @@ def test_few_people_and_answers_with_hardly_any_noise_are_not_taken_for_copies()
             tally = mechanism.tally(
                 mechanism.randomize(np.repeat(range(60), 20), np.random.default_rng(1))
             )
-            assert tally.are_even().all()
+            assert (tally.common_factors() % 2 == 0).all()
         coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
         coin.tally(coin.reports([0, 0, 1, 1] * 500))
 

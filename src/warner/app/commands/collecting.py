@@ -33,7 +33,7 @@ from warner.app.counting import (
     column_names,
     count_all,
     files_of,
-    has_each_twice,
+    has_copies,
     require_plausible_counts,
 )
 from warner.app.expected_groups import require_groups, require_reports
@@ -910,7 +910,7 @@ def tallies_of_counts(
                 warning(f"{path}: {text}")
             continue
         if not equal and (doubled := counted_twice(whole.mechanisms, totals[path])):
-            raise has_each_twice(path, doubled)
+            raise has_copies(path, doubled)
         unknown = ["which mechanism and epsilon made the reports"]
         unknown += [] if first.simulated else ["whether they are simulated"]
         if any(tally.may_mix_rounds for tally in tallies.values()):
