@@ -29,7 +29,7 @@ from warner._core.progress import steps
 from warner.channels import LARGEST_DENSE, FloatArray, LikelihoodOperator, SummedChannel
 from warner.estimators.base import LikelihoodData
 from warner.metrics import cramers_v as plain, project
-from warner.results.solution import positions
+from warner.results.solution import positions, summed_reports
 
 _ROUNDS = 8  # rounds of the search for an end of the interval
 _ENTRIES = 2**22  # of an array of reports by tallies, or of reports by cells
@@ -201,12 +201,13 @@ class Pair:
         """The standard errors of the two marginals, (r, R) and (c, R)."""
         errors = []
         for side, shares in enumerate(sides):
-            separate = self.channel.marginal(self.weights, self.shape, [side])
+            separate, n = self.channel.marginal(self.weights, self.shape, [side]), self.n
             if separate is not None:
+                n = separate[0].n_people(n)  # those who were asked this question
                 variances = self._each(lambda t, of=separate[0]: of.variance(t), shares)  # type: ignore[misc]
             else:
                 variances = self._variance_of_sums(side, sides)
-            errors.append(np.sqrt(variances / self.n))
+            errors.append(np.sqrt(variances / n))
         return errors
 
     def _variance_of_sums(self, side: int, sides: list[FloatArray]) -> FloatArray:
@@ -284,14 +285,10 @@ def pair_of(data: LikelihoodData, first: str, second: str) -> Pair:
     keep = positions(domain, [first, second], least=2)
     if data.n < 2:
         raise EmptyError("reports", "must be at least 2 for an association", str(data.n))
-    channel = data.channel
-    separate = channel.marginal(data.weights, domain.shape, keep)
-    if separate is None:
-        plug = project(channel.invert(data.weights))
-        pair: LikelihoodOperator = SummedChannel(channel, domain.shape, keep, plug)
-        weights = data.weights
-    else:
-        pair, weights = separate
+    on_pair = data.on_attributes(keep)
+    if on_pair is None:
+        on_pair = summed_reports(data, keep, project(data.channel.invert(data.weights)))
+    pair = on_pair.channel
     shape = (domain.shape[keep[0]], domain.shape[keep[1]])
     is_large = pair.factors(shape) is None and pair.shape[0] * prod(shape) > LARGEST_DENSE
     if pair.rows_per_report != 1 or not pair.has_moments or is_large:
@@ -301,4 +298,4 @@ def pair_of(data: LikelihoodData, first: str, second: str) -> Pair:
             "call metrics.cramers_v with the estimated shares of both questions"
         )
         raise ArgumentError("cramers_v", rule, None, remedy)
-    return Pair(pair, weights, data.n, shape)
+    return Pair(pair, on_pair.weights, on_pair.n, shape)

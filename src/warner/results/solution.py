@@ -17,7 +17,7 @@ from warner._core.errors import (
     ArgumentTypeError,
 )
 from warner._core.names import Hinting
-from warner.channels import LikelihoodOperator, SummedChannel, lifted, summed
+from warner.channels import SummedChannel, lifted, summed
 from warner.domains import Domain
 from warner.estimators import Estimator
 from warner.estimators.base import Fit, LikelihoodData, Status
@@ -251,33 +251,38 @@ def marginal_estimate(estimate: Solution, names: str | Sequence[str]) -> Solutio
         return estimate
     data, fit = estimate.data, estimate.fit
     shares = summed(fit.shares, domain.shape, keep)
-    separate = data.channel.marginal(data.weights, domain.shape, keep)
-    if separate is None:
-        plug = project(estimate.probabilities)
-        operator: LikelihoodOperator = SummedChannel(data.channel, domain.shape, keep, plug)
-        weights = data.weights
-    else:
-        operator, weights = separate
+    separate = data.on_attributes(keep)
     # For categorical reports, the inversion of the marginal's reports equals the sum of the joint
     # inversion. For bit reports it has a much lower variance.
     alone = (
-        estimate.estimator == Inversion() and separate is not None and len(operator.groups()) == 1
+        estimate.estimator == Inversion()
+        and separate is not None
+        and len(separate.channel.groups()) == 1
     )
-    survey = None if data.survey is None else data.survey.on_attributes(domain.shape, keep)
-    of_kept = subdomain(domain, keep)
-    summed_data = replace(data, channel=operator, weights=weights, domain=of_kept, survey=survey)
+    summed_data = separate or summed_reports(data, keep, project(estimate.probabilities))
     if alone:
         fit = estimate.estimator.fit(summed_data)
         shares = fit.shares
     status = fit.status
     if status is Status.OUTSIDE_SIMPLEX and (shares >= 0).all() and abs(shares.sum() - 1) < 1e-9:
         status, shares = Status.EXACT, shares / shares.sum()
-    usual = "score" if operator.has_moments else "bootstrap"
+    usual = "score" if summed_data.channel.has_moments else "bootstrap"
     sums = None if alone else Sums(estimate, domain.shape, keep, usual)
     attribute = estimate.attribute if len(keep) > 1 else list(domain.attributes)[keep[0]]
     # Independent draws of shares do not show how the noise of neighbouring cells cancels in sums.
     fit = replace(fit, probabilities=shares, status=status, posterior=None, path=None)
     return Solution(fit, summed_data, estimate.estimator, attribute, sums)
+
+
+def summed_reports(data: LikelihoodData, keep: Sequence[int], shares: np.ndarray) -> LikelihoodData:
+    """All reports as data on some attributes, which cannot be told apart from the others.
+
+    ``shares`` (K,) say how those with each value of ``keep`` answer the other questions.
+    """
+    shape = data.domain.shape
+    survey = None if data.survey is None else data.survey.on_attributes(shape, keep)
+    channel = SummedChannel(data.channel, shape, keep, shares)
+    return replace(data, channel=channel, domain=subdomain(data.domain, keep), survey=survey)
 
 
 def attribute_names(domain: Domain) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,7 @@ from warner.mechanisms import Mechanism
 from warner.metrics import cramers_v
 from warner.results.intervals import normal_quantile
 from warner.results.summaries import Ratio
+from warner.results.wald_tests import independence
 
 
 @pytest.mark.parametrize(
@@ -57,6 +58,68 @@ def test_a_marginal_is_sums_in_the_order_asked(method: Estimator) -> None:
         np.moveaxis(table, 0, 2).ravel()
     )
     assert whole.marginal(["sex", "age", "pay"]) is whole
+
+
+PAIRS = list(combinations("abcd", 2))
+DRAWN = warner.OneOf(
+    Product(**{name: Categorical(["no", "yes"]) for name in "abcd"}),
+    2.0,
+    blocks=PAIRS,
+    mechanisms=RandomizedResponse,
+)
+
+
+def drawn_pairs() -> warner.Tally:
+    """The tally of 6,000 people who were asked two of four questions."""
+    rng = np.random.default_rng(8)
+    said = {
+        name: np.where(rng.random(6000) < share, "yes", "no")
+        for name, share in zip("abcd", (0.3, 0.5, 0.2, 0.6), strict=True)
+    }
+    return DRAWN.tally(DRAWN.randomize(said, rng))
+
+
+def test_the_error_of_a_marginal_is_that_of_the_people_who_were_asked() -> None:
+    """Rejects the variance of one report divided by the number of all people.
+
+    Of pairs of four questions, half of the people are asked one of them. A report names one of
+    four pairs of answers, the true one with chance p and each other with q, so yes has the chance
+    p + q among those with yes and 2 q among the others, and the share has the variance
+    r (1 - r) / (n (p - q)^2), where n counts those who were asked and r is the share of yes in
+    their reports. With the number of all, errors are too small by a factor of 1.4.
+    """
+    counted = drawn_pairs()
+    whole, alone = estimate(counted), estimate(counted, attributes="a")
+    marginal = whole.marginal("a")
+    of_pairs = counted.counts.reshape(len(PAIRS), 5)[:, 0]  # each before its table of 2 x 2
+    asked = int(of_pairs[["a" in pair for pair in PAIRS]].sum())
+    assert marginal.n == alone.n == asked < 0.55 * whole.n
+    q = 1 / (np.exp(2.0) + 3)
+    gap = (np.exp(2.0) - 1) * q
+    reports = 2 * q + gap * alone.data.channel.invert(alone.data.weights)[1]
+    error = np.sqrt(reports * (1 - reports) / asked) / gap
+    low, high = marginal.interval(kind="wald")[1]
+    assert (high - low) / 2 == pytest.approx(normal_quantile(0.95) * error, rel=1e-3)
+    assert marginal.interval() == pytest.approx(alone.interval(), abs=1e-3)
+    assert "asked" not in str(marginal)
+
+
+@pytest.mark.parametrize("of", ["marginal", "independence", "cramers_v"])
+def test_two_of_several_drawn_questions_have_the_error_of_those_asked_one_of_them(of: str) -> None:
+    """Rejects people who were asked neither of two questions, counted among their reports."""
+    counted = drawn_pairs()
+    whole, pair = estimate(counted), estimate(counted, attributes=["a", "b"])
+    assert pair.n < whole.n
+    if of == "marginal":
+        assert whole.marginal(["a", "b"]).n == pair.n
+        wald = whole.marginal(["a", "b"]).interval(kind="wald")
+        assert wald == pytest.approx(pair.interval(kind="wald"))
+    elif of == "independence":
+        test, other = (independence(each, "a", "b") for each in (whole, pair))
+        assert (test.n, test.statistic) == (other.n, pytest.approx(other.statistic))
+    else:
+        v, other_v = (each.cramers_v("a", "b") for each in (whole, pair))
+        assert float(v) == pytest.approx(float(other_v))
 
 
 def test_one_name_gives_the_attributes_own_domain_with_its_numbers() -> None:
