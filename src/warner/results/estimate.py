@@ -201,6 +201,7 @@ class Estimate(Solution):
         """Each of several questions from the reports about it, where a table would be long.
 
         Nobody reads more than 12 combinations of answers, or numbers in bins with another answer.
+        These are what is printed of the estimate; its own tables and charts are of combinations.
         It is empty for fewer, for a method that was named, for pooled groups, for a survey design,
         and where the reports do not tell the questions apart.
         """
@@ -267,7 +268,9 @@ class Estimate(Solution):
     def __getitem__(self, value: Any) -> Any:
         """The estimated share of one value, a float with its interval.
 
-        Of groups, the :class:`Estimate` of the group with these public values.
+        Of groups, the :class:`Estimate` of the group with these public values. Of items that people
+        tick, the name of an item gives the share who ticked it, as it is printed, and a list such
+        as ``result[["tv"]]`` the share who ticked these items and no others.
 
         >>> from warner import Categorical, RandomizedResponse, estimate
         >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 3.0)
@@ -275,11 +278,16 @@ class Estimate(Solution):
         >>> result["yes"].low < result["yes"] < result["yes"].high
         True
         """
+        from warner.domains import Items
         from warner.results.ranks import Share
 
-        if self.groups is None:
+        if self.groups is not None:
+            return _estimate_of(self.groups.solution(value))
+        items = self.domain.items if isinstance(self.domain, Items) else []
+        if not isinstance(value, str) or value not in items:
             return Share.of(self, value)
-        return _estimate_of(self.groups.solution(value))
+        of_items = {question.attribute: question for question in self.by_question}
+        return Share.of(of_items.get(value) or self.marginal(value), "yes")
 
     def top(self, count: int = 10, level: float = 0.95, target: str = "population") -> Top:
         """The values with the largest shares, with intervals and ranks that hold for the choice.

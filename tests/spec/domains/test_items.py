@@ -183,3 +183,19 @@ def test_one_column_for_each_item(tmp_path: Path) -> None:
     assert 'write split = "/" in the study' in said
     with pytest.raises(StudyError, match='split: can be used only with the key "items"'):
         Study.parse(STUDY.replace("epsilon = 1.0", 'epsilon = 1.0\nsplit = "/"'))
+
+
+@pytest.mark.parametrize("names", [["a", "b", "c"], ["a", "b", "c", "d"]])
+def test_the_name_of_an_item_gives_the_share_who_ticked_it(names: list[str]) -> None:
+    """Rejects the share who ticked this item alone, which nobody sees in what is printed."""
+    survey = OneOf(Items(names), 4.0, blocks="pairs")
+    people = [["a", "b"], ["a"], ["a", "c"], []] * 500
+    result = estimate(survey.tally(survey.randomize(people, np.random.default_rng(2))))
+    share = result["a"]
+    assert share == pytest.approx(0.75, abs=0.06) and 0 < share.low < 0.75 < share.high < 1
+    printed = [question for question in result.by_question if question.attribute == "a"]
+    assert len(printed) == (len(names) > 3)
+    assert share == pytest.approx(float((printed or [result.marginal("a")])[0]["yes"]))
+    assert float(result[["a"]]) == float(result["a;"]) < 0.5
+    assert sum(each for _, each in result.items()) == pytest.approx(1)
+    assert "must be one of" in refused(ArgumentError, "", result.__getitem__, "e")
