@@ -25,7 +25,7 @@ def regress(
     reference: Any = None,
     errors: str | None = None,
     attribute: str | None = None,
-    kind: Literal["shares"] = "shares",
+    kind: Literal["shares"] | None = None,
     trusted: bool = False,
     weights: str | None = None,
     cluster: str | None = None,
@@ -83,7 +83,7 @@ def regress(
     reference: Any = None,
     errors: str | None = None,
     attribute: str | None = None,
-    kind: str = "shares",
+    kind: str | None = None,
     trusted: bool = False,
     weights: str | None = None,
     cluster: str | None = None,
@@ -160,7 +160,8 @@ def regress(
         attribute: of reports of several attributes that are randomised separately, the name of the
             one to regress; None for all together, of at most 12 combinations. How far long work is,
             :func:`warner.results.progress` shows.
-        kind: ``"shares"`` or ``"mean"``.
+        kind: ``"shares"`` or ``"mean"``. None is the first, but for numbers in bins and more than
+            12 numbers, where each value would have an equation of its own, the kind must be named.
         trusted: whether to take reports that no answers make by chance, see
             :meth:`warner.Tally.trusted`.
         weights, cluster, strata: of a survey, the names of the columns of ``covariates`` with the
@@ -188,7 +189,7 @@ def regress(
             collinear; an unknown reference, kind of errors or attribute; too many coefficients; for
             the mean a reference, or no more reports than coefficients; weights that are not
             positive, a single cluster in a stratum, clusters in several strata, or no more clusters
-            than coefficients; a link or random intercepts for more than two answers; a formula
+            than coefficients; shares of many numbers without kind; a link or random intercepts for more than two answers; a formula
             without the outcome or the hidden answer.
         ArgumentTypeError: no Reports, no covariates, or a mean of values that are not numbers.
         EmptyError: no reports.
@@ -231,7 +232,7 @@ def regress(
         rule = "of several questions need hidden=, which says which questions are predictors"
         remedy = "Pass the reports of one question, or see warner.regression.correlation"
         raise ArgumentError("reports", rule, ", ".join(map(str, reports)), remedy)
-    if choice("kind", kind, ("shares", "mean")) == "mean":
+    if choice("kind", kind, ("shares", "mean", None)) == "mean":
         given = {"hidden": hidden, "random": random, "link": None if link == "logit" else link}
         for name, value in given.items():
             if value is not None:
@@ -251,4 +252,4 @@ def regress(
         people = People.of(reports, covariates, formula, survey, random, baselines)
         return hidden_predictor_of(people, hidden, reference, errors, trusted, link)
     people = People.of(reports, covariates, formula, survey, random, baselines)
-    return shares_of(people, attribute, reference, errors, trusted, link)
+    return shares_of(people, attribute, reference, errors, trusted, link, kind is not None)

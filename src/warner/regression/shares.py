@@ -28,6 +28,7 @@ from warner.regression.likelihood import (
 from warner.regression.people import Answers, Classes, Nuisance, People
 from warner.regression.pieces import Binary, Choice, Piece, share_of, softmax
 from warner.results.intervals import normal_quantile, share_columns
+from warner.results.named_summaries import has_bands
 
 _MOST_COEFFICIENTS = 1000  # beyond, a step takes minutes
 _TINY = 1e-300  # a share that is 0 in floats, whose logarithm is finite
@@ -327,10 +328,19 @@ def shares_of(
     errors: str | None,
     trusted: bool,
     link: str,
+    is_named: bool,
 ) -> Regression:
-    """The regression of the shares: see :func:`warner.regress`."""
-    answers = Answers.of(people.problems(attribute, trusted))
-    domain = answers.domain
+    """The regression of the shares, which somebody named or not: see :func:`warner.regress`."""
+    problems = people.problems(attribute, trusted)
+    domain = problems[0].domain
+    if not is_named and has_bands(domain):
+        rule = f"are about numbers with {domain.size:,} values, and each would have an equation"
+        remedy = (
+            "For their mean, pass kind='mean', or in a terminal add --mean. For all these "
+            "equations, pass kind='shares'"
+        )
+        raise ArgumentError("reports", rule, None, remedy)
+    answers = Answers.of(problems)
     classes, values = answers.classes, answers.classes.labels
     classes = classes.with_reference(label_of(domain, reference))
     design, matrix = people.design()

@@ -307,7 +307,24 @@ def test_reports_that_cannot_be_used() -> None:
 def test_too_many_coefficients_are_refused() -> None:
     reports = RandomizedResponse(Integers(0, 999), 1.0).randomize([0, 1] * 50)
     with pytest.raises(ArgumentError, match="number of coefficients: must be at most 1000"):
-        regress(reports, np.arange(100.0))
+        regress(reports, np.arange(100.0), kind="shares")
+
+
+def test_shares_of_many_numbers_are_regressed_only_where_they_are_named() -> None:
+    """Rejects minutes of work for 23 equations that nobody wanted of numbers in 24 bins."""
+    rng = np.random.default_rng(5)
+    minutes = warner.SquareWave(Interval(0, 120, bins=24), 2.0)
+    reports, age = minutes.randomize(rng.uniform(0, 120, 200), rng), {"age": rng.normal(size=200)}
+    words = "reports: are about numbers with 24 values, and each would have an equation. For their "
+    said = refused(ArgumentError, words, regress, reports, age)
+    assert "kind='mean', or in a terminal add --mean" in said
+    assert regress(reports, age, kind="mean").n == 200
+    visits = RandomizedResponse(Integers(0, 3), 2.0).randomize([0, 1, 2, 3] * 50, rng)
+    assert regress(visits, age).outcomes == regress(visits, age, kind="shares").outcomes
+    open_ = RandomizedResponse(Integers(0, 3), float("inf")).reports([0, 1, 2, 3] * 50)
+    split = regress(open_, {"odd": [0.0, 1.0] * 100})
+    assert not split.status.is_final
+    assert "kind='mean', or --mean" in " ".join(str(split.table()).split())
 
 
 def _all_finite(found: warner.regression.answer.Regression) -> bool:
