@@ -19,8 +19,25 @@ for (const path of ["browser/warner.js", ...["send", "outbox", "memo"].map((name
   cpSync(source(path), join(folder, path.split("/").at(-1)));
 }
 const at = (name) => import(pathToFileURL(join(folder, name)));
-const { send } = await at("send.js");
+const { send, survey } = await at("send.js");
 const warner = await at("warner.js");
+
+/** A collector that serves `text()`, or cannot be reached where this is null; the bodies it takes. */
+async function collecting(text, act) {
+  const [bodies, real] = [[], globalThis.fetch];
+  globalThis.fetch = async (url, request) => {
+    if (text() === null) throw new TypeError("fetch failed");
+    if (url.pathname.endsWith("study.json")) return new Response(text());
+    bodies.push(request.body);
+    return Response.json({ accepted: 1 }, { status: 202 });
+  };
+  try {
+    await act();
+  } finally {
+    globalThis.fetch = real;
+  }
+  return bodies;
+}
 
 const ANSWERS = { smokes: "café", drinks: 7, fit: null };
 const PUBLIC = { ward: "north" };
@@ -96,4 +113,47 @@ test("send: an answer to a question of the block is asked for", async () => {
     );
   });
   assert.equal(bodies.length, 0);
+});
+
+test("send: an open page asks which study the collector has now", async () => {
+  // Rejects a page that reads the survey once: the next week gets no report from it.
+  const collector = "https://weeks.example.org/";
+  const first = served.replace('"access":"invited"', '"access":"open"');
+  const second = first.replace(warner.checkSurvey(JSON.parse(first)).layout, "5".repeat(64));
+  let text = first;
+  const bodies = await collecting(() => text, async () => {
+    assert.equal(await send(ANSWERS, { collector, public: PUBLIC }), "sent");
+    text = second;
+    assert.equal(await send(ANSWERS, { collector, public: PUBLIC }), "sent");
+  });
+  const layouts = bodies.map((body) => Buffer.from(body.slice(4, 36)).toString("hex"));
+  assert.deepEqual(layouts, [first, second].map((one) => JSON.parse(one).layout));
+});
+
+test("survey: without a connection it is the one that was read last", async () => {
+  // Rejects a page that forgets the survey when its connection breaks, and one that fetches nothing.
+  const collector = "https://offline.example.org/";
+  let text = served;
+  await collecting(() => text, async () => {
+    const before = await survey(null, collector);
+    text = null;
+    assert.deepEqual(await survey(null, collector), before);
+    await assert.rejects(survey(null, "https://never.example.org/"), TypeError);
+  });
+});
+
+test("send: each call checks the digest of the survey that it gives", async () => {
+  // Rejects a program that checks only the digest of its first call.
+  const collector = "https://digest.example.org/";
+  const text = served.replace('"access":"invited"', '"access":"open"');
+  const digest = await warner.surveyDigest(new TextEncoder().encode(text));
+  const bodies = await collecting(() => text, async () => {
+    for (const given of [null, digest]) {
+      assert.equal(await send(ANSWERS, { collector, public: PUBLIC, digest: given }), "sent");
+    }
+    await assert.rejects(
+      send(ANSWERS, { collector, public: PUBLIC, digest: "000" }), (error) => error.code === "altered",
+    );
+  });
+  assert.equal(bodies.length, 2);
 });

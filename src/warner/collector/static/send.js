@@ -24,26 +24,27 @@ const GIVES_UP = 7 * 24 * 3_600_000; // after the answers were randomised
 
 const WAITS = ["unavailable", "busy", "not-open"];
 
-/** @type {Map<string, Promise<any>>} */
-const reading = new Map();
+/** @type {Map<string, ArrayBuffer>} what each collector served last, for a page without a connection. */
+const served = new Map();
 
 /**
- * The survey of a collector, read once and checked.
+ * The survey of a collector, read and checked at each call: the collector may have come to the next
+ * round while the page is open.
  *
  * @param {string | null} [digest] of the survey document, which it must then have.
  * @param {string} [collector] its address; without one, that of this file.
  * @returns {Promise<any>}
  */
-export function survey(digest = null, collector = import.meta.url) {
-  const before = reading.get(collector);
-  if (before !== undefined) return before;
-  const read = (async () => {
-    const reply = await fetch(new URL("study.json", collector), { credentials: "omit" });
-    return warner.readSurvey(await reply.arrayBuffer(), digest);
-  })();
-  reading.set(collector, read);
-  read.catch(() => reading.delete(collector)); // without a connection: read it later
-  return read;
+export async function survey(digest = null, collector = import.meta.url) {
+  try {
+    const reply = await fetch(new URL("study.json", collector), { cache: "no-cache", credentials: "omit" });
+    const bytes = await reply.arrayBuffer();
+    // A proxy of a collector that is down says so with a page of its own.
+    if (reply.ok || !served.has(collector)) served.set(collector, bytes);
+  } catch (error) {
+    if (!served.has(collector)) throw error;
+  }
+  return warner.readSurvey(/** @type {ArrayBuffer} */ (served.get(collector)), digest);
 }
 
 /**
