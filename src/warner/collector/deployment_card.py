@@ -28,10 +28,12 @@ from warner.collector.survey_document import (
     questions_of,
 )
 from warner.design.privacy_words import (
+    CHANGED_ALIKE,
     Strength,
     about_public,
     certainty,
     odds,
+    of_changed_answers,
     of_guarantee,
     of_mechanism,
     patterns_of,
@@ -87,10 +89,10 @@ def deployment_card(study: Study, view: LiveView | None = None) -> dict[str, Any
                 "basic composition. Each answer is changed with its own random numbers."
                 if draw is None
                 else (
-                    "Each person sends one report. The answers have no influence on which "
-                    "questions are chosen. So epsilon is the largest that any choice of questions "
-                    "has. It does not become smaller because a person is asked only some "
-                    "questions."
+                    f"Each person sends one report{_in_each_round(study)}. The answers have no "
+                    "influence on which questions are chosen. So epsilon is the largest that any "
+                    "choice of questions has. It does not become smaller because a person is "
+                    "asked only some questions."
                 )
             ),
             "repeats": (
@@ -134,6 +136,10 @@ def deployment_card(study: Study, view: LiveView | None = None) -> dict[str, Any
 _SHUFFLED_DELTA = 1e-6
 
 
+def _in_each_round(study: Study) -> str:
+    return "" if study.round is None else " in each round, on the same question in all of them"
+
+
 def _rounds(study: Study) -> str:
     """What all reports of a person tell in a survey of several rounds."""
     of_all = epsilon_of_all(study)
@@ -158,6 +164,7 @@ def _amplification(study: Study) -> str:
     if (
         study.public
         or study.groups
+        or study.round is not None  # a person is in a step of each round
         or step * _SHUFFLED_DELTA >= 1
         or not all(protects_all_alike(promised) for promised in guarantees)
     ):
@@ -204,11 +211,17 @@ def _flavour(guarantee: Guarantee) -> str:
 
 
 def _privacy(study: Study) -> dict[str, Any]:
-    """The guarantee of all questions together."""
+    """The guarantee of all that a person sends: all questions, and all rounds."""
+    in_rounds, also = study.round is not None, []
     try:
-        together = study.guarantee
+        if in_rounds:
+            most, together = of_changed_answers(study.permanent)
+            also = [CHANGED_ALIKE] if most > 1 else []
+        else:
+            together = study.guarantee
         flavour = _flavour(together)
-        words = of_guarantee(together, "all reports of a person", several=True)
+        seen = f"all reports of a person{' in all rounds' if in_rounds else ''}"
+        words = [*of_guarantee(together, seen, several=True), *also]
     except MismatchError:
         flavours = dict.fromkeys(_flavour(m.guarantee) for m in study.mechanisms.values())
         flavour = "; ".join(flavours)
@@ -216,16 +229,25 @@ def _privacy(study: Study) -> dict[str, Any]:
             "No single statement covers all questions together. Read the statement on each "
             "question."
         ]
+    epsilon, spent = epsilon_of_all(study), study.spent
+    of_rounds = {
+        "epsilon_per_round": spent["epsilon"],
+        "epsilon_of_rounds_if_answers_stay": spent["epsilon_of_rounds"],
+    }
     return {
         "model": "local",
         "flavour": flavour,
-        "unit": "one person, with all answers of one submission",
+        "unit": (
+            "one person, with all answers of "
+            f"{'all rounds, also where they change' if in_rounds else 'one submission'}"
+        ),
         "neighbouring": "any other answers of this person to all questions",
-        "epsilon_per_person": _finite(study.epsilon),
+        "epsilon_per_person": _finite(epsilon),
+        **(of_rounds if in_rounds else {}),
         "delta_per_person": study.delta,
         "budget": study.budget,
-        "odds_per_person": odds(study.epsilon),
-        "certainty_per_person": certainty(study.epsilon, study.delta),
+        "odds_per_person": odds(epsilon),
+        "certainty_per_person": certainty(epsilon, study.delta),
         "in_words": words,
     }
 

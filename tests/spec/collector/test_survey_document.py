@@ -246,6 +246,26 @@ def test_the_card_of_a_question_drawn_for_all_rounds_says_what_browsers_keep() -
     assert "at most 2.000 for any number of rounds" in said
 
 
+@pytest.mark.parametrize(("values", "epsilon", "sure"), [(1, 3.0, "95.3"), (2, 6.0, "99.76")])
+def test_the_card_is_headed_by_what_all_rounds_tell(values: int, epsilon: float, sure: str) -> None:
+    """Rejects a card that states the epsilon of one round as that of the person."""
+    repeat = f"[repeat]\nrounds = 52\nround = 7\nforever = 3.0\nvalues = {values}\n"
+    questions = "".join(f'[attributes.{name}]\nvalues = ["no", "yes"]\n' for name in "abc")
+    text = f'[ask]\neach = "one"\nepsilon = 2.0\n{repeat}{questions}[collect]\naccess = "open"\n'
+    card = deployment_card(study := Study.parse(text))
+    privacy, said = card["privacy"], " ".join(card["privacy"]["in_words"])
+    assert privacy["epsilon_per_person"] == pytest.approx(epsilon, rel=1e-9)
+    assert privacy["epsilon_per_round"] == study.epsilon <= 2.0
+    assert privacy["epsilon_of_rounds_if_answers_stay"] == study.epsilon_of_rounds <= 3.0
+    assert privacy["certainty_per_person"] == f"{sure}\N{NO-BREAK SPACE}%"
+    assert f"in all rounds, can be at most {sure}\N{NO-BREAK SPACE}% sure" in said
+    assert ("in the same rounds" in said) == (values > 1)
+    assert "all answers of all rounds" in privacy["unit"]
+    assert "one report in each round, on the same question" in card["accounting"]["composition"]
+    # What a step hides is of one round alone.
+    assert "no stronger guarantee is claimed" in card["accounting"]["amplification"]
+
+
 def test_drawn_questions_are_counted_once_and_by_block(tmp_path: Path) -> None:
     study = Study.parse(DRAWN)
     form = SubmissionFormat(study)
