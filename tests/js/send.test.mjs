@@ -103,6 +103,27 @@ for (const { code, block, answers } of cases.filter((one) => one.code !== undefi
   });
 }
 
+for (const [only, left, words] of [
+  [{}, "smokes", "has no answer"],
+  [{ fit: true, drinks: undefined }, "drinks", "has no answer: null says that the person gave none"],
+  [{ smokes: "café" }, "drinks", "has no answer: null says that the person gave none"],
+  [{ ...ANSWERS, fit: undefined }, "fit", "has no answer: null says that the person gave none"],
+]) {
+  test(`send: without ${left}, given ${Object.keys(only)}, no device sends`, async () => {
+    // Rejects a program that misses an answer only where its question is drawn.
+    const { bodies, drawn } = await watched("open", async (collector) => {
+      for (let i = 0; i < 20; i += 1) {
+        await assert.rejects(
+          send(only, { collector, public: PUBLIC }),
+          (error) => error.code === "bad_answer" && error.place === left && error.message.endsWith(`${words}.`),
+        );
+      }
+    });
+    assert.equal(bodies.length, 0);
+    assert.equal(drawn, 0);
+  });
+}
+
 test("send: an answer to a question of the block is asked for", async () => {
   const { code, answers } = cases[0];
   const { bodies } = await watched("invited", async (collector) => {

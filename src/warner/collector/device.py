@@ -169,8 +169,7 @@ class Device:
 
         Args:
             answers: {question: answer}, of items {item: "yes" or "no"}; None for no answer, where
-                the study has ``missing = "answer"``. Answers to questions that were not drawn
-                for this person are checked and not used.
+
             public: {public column: value}.
             code: the invitation code, where people are invited.
 
@@ -243,13 +242,22 @@ class Device:
     def _checked(
         self, answers: Mapping[str, Any], public: Mapping[str, Any]
     ) -> tuple[dict[str, Any], dict[str, int]]:
-        """All answers that are given, as mechanisms take them, and the indices of public values."""
+        """All answers, as mechanisms take them, and the indices of public values.
+
+        They are of all questions, so that a program that forgets one is refused on each device, or
+        of the questions of one draw, where a person was asked these alone.
+        """
         domains = self._study.public
         _refuse_others("public", public, domains)
         indices = {n: int(_encoded(n, domain, public)[0]) for n, domain in domains.items()}
         takers = self._study.mechanisms if self._draw is None else self._draw.takers
         _refuse_others("answers", answers, takers)
-        return {name: _encoded(name, takers[name], answers) for name in answers}, indices
+        drawn = () if self._draw is None else self._draw.blocks
+        names = answers if any(answers.keys() == set(block) for block in drawn) else takers
+        remedy = f". {_ONLY_DRAWN}" if drawn else ""
+        for name in names:
+            _require(name, answers, remedy)
+        return {name: _encoded(name, takers[name], answers) for name in names}, indices
 
     def _sealed(
         self,
@@ -262,7 +270,7 @@ class Device:
         block, domains = self._block(code), self._study.public
         questions = self._questions(block)
         for name in questions:
-            _require(name, encoded)
+            _require(name, encoded, f". {_ONLY_DRAWN}")
         encoded = {name: encoded[name] for name in questions}
         ids = None
         if code is not None:
@@ -388,10 +396,15 @@ def _refuse_others(argument: str, given: Mapping[str, Any], names: Mapping[str, 
         raise ArgumentError(argument, rule, ", ".join(map(repr, others)))
 
 
-def _require(name: str, given: Mapping[str, Any]) -> None:
+_ONLY_DRAWN = (
+    "Pass the answers to all questions, or only those to the questions that questions() names"
+)
+
+
+def _require(name: str, given: Mapping[str, Any], also: str = "") -> None:
     """Refuse a question, or a public column, that is left out."""
     if name not in given:
-        rule = "has no answer. Pass the answer, or None if the person gave no answer"
+        rule = f"has no answer. Pass the answer, or None if the person gave no answer{also}"
         raise ArgumentError(name, rule)
 
 

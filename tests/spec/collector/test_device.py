@@ -318,10 +318,33 @@ def test_questions_are_drawn_once(tmp_path: Path) -> None:
             again = warner.Device(made.study, address(port), tmp_path / str(i))
             assert again.questions() == [question]
             drawn.add(question)
-            with pytest.raises(ArgumentError, match=f"{question}: has no answer"):
+            with pytest.raises(ArgumentError, match="smokes: has no answer"):
                 device.send({})
+            other = "smokes" if question != "smokes" else "drinks"
+            with pytest.raises(ArgumentError, match=f"{question}: has no answer"):
+                device.send({other: "yes"})
             assert device.send({question: "yes"}) == "sent"
         assert len(drawn) > 1 and made.collector.n == 12
+
+
+@pytest.mark.parametrize("text", [DRAWN_OPEN, DRAWN_FOR_GOOD, SERVED])
+def test_a_forgotten_question_is_refused_on_each_device(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    """Rejects a program that misses an answer only where its question is drawn, or not yet sent."""
+    bodies: list[bytes] = []
+    monkeypatch.setattr(Remote, "send", lambda remote, body: bodies.append(body))
+    study = warner.Study.parse(text)
+    answers = ANSWERS if text == SERVED else dict.fromkeys(["smokes", "drinks", "bets"], "yes")
+    for i in range(8):
+        device = warner.Device(study, address(9), tmp_path / str(i))
+        for name in [*answers] * 2:  # before and after the answers are sent
+            left = {other: answer for other, answer in answers.items() if other != name}
+            with pytest.raises(ArgumentError, match=f"^{name}: has no answer"):
+                device.send(left)
+            if name == [*answers][-1]:
+                device.send(answers)
+    assert len(bodies) == 8
 
 
 def test_items_are_answered_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

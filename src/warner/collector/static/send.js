@@ -55,8 +55,9 @@ export async function survey(digest = null, collector = import.meta.url) {
  * exchanges it for a token, and nothing is randomised before there is an answer.
  *
  * @param {Readonly<Record<string, unknown>>} answers by the names of the questions, and of no
- *   others. Items are questions with the answers "yes" and "no". All of them are checked first, also
- *   those to questions that are not drawn.
+ *   others: to all questions, or to those of one block where the person was asked these alone. Items
+ *   are questions with the answers "yes" and "no". All of them are checked first, also those to
+ *   questions that are not drawn.
  * @param {object} [settings]
  * @param {string} [settings.collector] its address, where this file is not loaded from it.
  * @param {Readonly<Record<string, unknown>>} [settings.public] by the names of public columns.
@@ -72,7 +73,7 @@ export async function send(answers, settings = {}) {
   const address = settings.collector?.replace(/\/?$/, "/");
   const asked = await survey(settings.digest ?? null, address);
   // Whatever was drawn or sent before: each device refuses a wrong answer at once.
-  checkAnswers(asked.questions, answers);
+  checkAnswers(asked, answers);
   const key = code === undefined ? asked.study : `${asked.study}:${await digestOf(code)}`;
   // What arrived before is not sent again, and "sent" would hide that new answers were not.
   if ((await read(key).catch(() => undefined))?.state === "sent") return "already";
@@ -109,18 +110,33 @@ export async function send(answers, settings = {}) {
 }
 
 /**
- * Refuse an answer that its question does not have, also where the question was not drawn.
+ * Refuse an answer that its question does not have, and a question that has none, also where the
+ * question was not drawn: an app that forgets one is refused on each device. Who was asked only the
+ * questions of one block has answers to these alone.
  *
- * @param {{ name: string }[]} questions
+ * @param {any} asked the survey.
  * @param {Readonly<Record<string, unknown>>} answers
  */
-function checkAnswers(questions, answers) {
-  for (const [name, answer] of Object.entries(answers)) {
-    const question = questions.find((each) => each.name === name);
-    if (question === undefined) {
-      throw new warner.Refusal("bad_answer", name, "is no question of the survey");
+function checkAnswers({ questions, program }, answers) {
+  const refuse = (/** @type {string} */ name, /** @type {string} */ rule) => {
+    throw new warner.Refusal("bad_answer", name, rule);
+  };
+  const names = Object.keys(answers);
+  for (const name of names) {
+    const known = questions.some((/** @type {any} */ each) => each.name === name);
+    if (!known) refuse(name, "is no question of the survey");
+  }
+  const ofBlock = program !== undefined && warner.blocks(program).some(
+    (/** @type {any} */ { attributes }) => attributes.length === names.length
+      && names.every((name) => attributes.includes(name)),
+  );
+  for (const question of questions) {
+    const { name, silence } = question;
+    if (ofBlock && !names.includes(name)) continue;
+    if (answers[name] === undefined) {
+      refuse(name, `has no answer${silence ? ": null says that the person gave none" : ""}`);
     }
-    warner.indexOf(question, answer);
+    warner.indexOf(question, answers[name]);
   }
 }
 
