@@ -55,7 +55,7 @@ from warner.collector.refusals import Refused
 from warner.collector.stores import INVITED, SPENT, AboutStore, Store
 from warner.collector.submissions import Batch, SubmissionFormat
 from warner.reports.tally import Tally
-from warner.studies.study import Study
+from warner.studies.study import Study, round_with
 
 _T = TypeVar("_T")
 
@@ -219,6 +219,13 @@ class Collector:
                     "Use the study file with which this store was begun, or choose another store "
                     "with --store"
                 )
+                number = round_with(self._study, facts[_STUDY].decode())
+                if number is not None:
+                    rule = (
+                        f"holds reports of round {number}, but the study file is of round "
+                        f"{self._study.round}"
+                    )
+                    remedy = "Choose another store with --store: each round has a store of its own"
                 raise Refused("store_of_another_study", self._store.name, rule, None, remedy)
             if facts.get(_LAYOUT) != layout:
                 rule = "was made with another --ways, or with the questions in another order"

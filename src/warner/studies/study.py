@@ -679,13 +679,17 @@ class Study(Hinting):
         Two study files that are written differently and do the same have one digest. With groups
         it covers their names and the column. Public columns are covered where there are any.
         """
+        return self._digests([self.round])[0]
+
+    def _digests(self, rounds: Iterable[int | None]) -> list[str]:
+        """The digest in each of some rounds."""
         headers = {
             group: {a: m.header for a, m in study.mechanisms.items()}
             for group, study in self.by_group.items()
         }
         of_groups = {"group_column": self.group_column, "groups": headers}
         stated = of_groups if self.groups else headers[None]
-        return digest_of(stated, self.public, self.rows_per_person, self.round)
+        return [digest_of(stated, self.public, self.rows_per_person, each) for each in rounds]
 
     @property
     def layout(self) -> str:
@@ -759,6 +763,14 @@ def digest_of(
         columns = [[name, domain.spec()] for name, domain in public.items()]
         content = {"public": columns, "attributes": content}
     return hashlib.sha256(canonical(content).encode()).hexdigest()
+
+
+def round_with(study: Study, digest: str) -> int | None:
+    """In which round a study has a digest; None where it has that in none."""
+    if study.round is None:
+        return None
+    digests = study._digests(range(1, study.rounds + 1))
+    return digests.index(digest) + 1 if digest in digests else None
 
 
 def layout_of(digest: str, names: Iterable[str]) -> str:

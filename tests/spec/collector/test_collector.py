@@ -492,6 +492,16 @@ def test_the_store_of_another_study_is_refused(make: Make) -> None:
     make().stop()  # and the lock is free
 
 
+def test_the_store_of_another_round_is_refused_with_both_rounds(make: Make) -> None:
+    """Rejects a message that says that questions or epsilons differ, where only the round does."""
+    text = "[repeat]\nrounds = 52\nround = 1\nforever = 2.0\n" + TEXT
+    make(text=text).stop()
+    with pytest.raises(Refused, match="holds reports of round 1, but the study file is of round 2"):
+        make(text=text.replace("round = 1", "round = 2"))
+    with pytest.raises(Refused, match="a question, its values or an epsilon is different"):
+        make(text=text.replace("forever = 2.0", "forever = 2.5"))
+
+
 def test_attributes_in_another_order_are_another_study(make: Make) -> None:
     other = TEXT.replace("[collect]", "").replace("smokes", "drinks")
     make(text=other + TEXT).stop()
