@@ -200,8 +200,9 @@ class _Visit:
         except Error as error:
             rule = f"cannot be opened ({error.message.splitlines()[0]})"
             remedy = "Check the address, and whether the collector is running"
-            if "ERR_CERT" in error.message:
-                remedy = "If the collector was started with --lan, add --trust STUDY.lan.pem"
+            # The browser does not say that it is for the certificate, as requests are passed on.
+            if self.url.startswith("https:"):
+                remedy += ". If the collector was started with --lan, add --trust STUDY.lan.pem"
             raise FileError(self.url, rule, None, remedy) from None
         if "study.json" not in self.loaded:
             self._take("study.json")

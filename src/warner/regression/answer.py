@@ -189,8 +189,8 @@ def regress(
             collinear; an unknown reference, kind of errors or attribute; too many coefficients; for
             the mean a reference, or no more reports than coefficients; weights that are not
             positive, a single cluster in a stratum, clusters in several strata, or no more clusters
-            than coefficients; shares of many numbers without kind; a link or random intercepts for more than two answers; a formula
-            without the outcome or the hidden answer.
+            than coefficients; shares of many numbers without kind; a link or random intercepts for
+            more than two answers; a formula without the outcome or the hidden answer.
         ArgumentTypeError: no Reports, no covariates, or a mean of values that are not numbers.
         EmptyError: no reports.
         ReportError: reports that the mechanism cannot have sent.

@@ -328,9 +328,9 @@ def written(command: Command) -> Command:
             metavar="FILE",
             multiple=True,
             help="Write the result to this file. Its ending chooses the form: .json, .csv, .xlsx "
-            "or .parquet for programs, .txt for what the terminal shows, .tex or .typ for the tables of an "
-            "article, if the command makes such tables. May be repeated. Default: print the "
-            "result.",
+            "or .parquet for programs, .txt for what the terminal shows, .tex or .typ for the "
+            "tables of an article, if the command makes such tables. May be repeated. Default: "
+            "print the result.",
         ),
         click.option("--json", "as_json", is_flag=True, help="Print JSON."),
         click.option("--csv", "as_csv", is_flag=True, help="Print CSV, for spreadsheets."),
