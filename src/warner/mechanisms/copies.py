@@ -187,7 +187,7 @@ def counted_twice(
             if multiples[chosen].all() and chances[chosen].sum() < most:
                 return Copies(name, times)
         # One group of several columns, such as a region in a week.
-        for i in np.flatnonzero(multiples & (chances < most)):
+        for i in np.flatnonzero(multiples & (chances < most)).tolist():
             pairs = zip(first.columns, keys[i], strict=True)
             return Copies(", ".join(f"{column} {value}" for column, value in pairs), times)
     return None
