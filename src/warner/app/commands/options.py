@@ -32,7 +32,6 @@ from warner.app.what_files_hold import (
 )
 from warner.reports.public_columns import SMALLEST_GROUP
 from warner.reports.tally import MOST_PER_PERSON, Tally
-from warner.results.drawing import FORMATS, SUFFIXES
 
 if TYPE_CHECKING:
     from warner._core.survey_design import SurveyDesign
@@ -220,8 +219,11 @@ class Output:
             flag = "--json" if self.as_json else "--csv"
             remedy = f"Correct its name. {flag} names no file to write: that is the option -o"
             raise ArgumentError(absent[0], "does not exist", None, remedy)
-        if plot is not None and Path(plot).suffix not in SUFFIXES:
-            raise ArgumentError("--plot", f"must end in {FORMATS}", plot)
+        if plot is not None:
+            from warner.results.drawing import FORMATS, SUFFIXES
+
+            if Path(plot).suffix not in SUFFIXES:
+                raise ArgumentError("--plot", f"must end in {FORMATS}", plot)
         for path in (*self.paths, plot):
             refuse_overwriting(path, *inputs)
         refuse_shared_outputs(*(("--output", path) for path in self.paths), ("--plot", plot))
