@@ -100,6 +100,10 @@ class Items(Product):
         return {n: words[ticked[:, i].astype(int)] for i, n in enumerate(self.attributes)}
 
     def columns(self, values: Any) -> Any:
+        if isinstance(values, np.ndarray) and values.ndim == 1:
+            values = values.tolist()
+        elif hasattr(values, "to_list") and not hasattr(values, "columns"):
+            values = values.to_list()  # a column of a frame
         if isinstance(values, list | tuple) and not isinstance((*values, None)[0], Mapping):
             return self.columns_of(self._rows(values))
         columns = super().columns(values)

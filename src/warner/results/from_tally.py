@@ -16,6 +16,7 @@ from warner._core.errors import (
     ArgumentTypeError,
     EmptyError,
     FrameWarning,
+    IdentifiabilityError,
     MismatchError,
     ValuesError,
     warn,
@@ -407,6 +408,7 @@ class GroupTable:
             remedy = "Count reports by group: mechanism.tally(reports, by={...})"
             raise EmptyError("groups", rule, None, remedy)
         whole = side_by_side(wholes)
+        _require_shares(whole)
         plausible = tested(totals, whole, "groups")
         parts = [side_by_side(of_group) if of_group else None for of_group in each]
         sizes, shares = _sizes_and_shares(parts, whole.domain.size)
@@ -471,6 +473,16 @@ class GroupTable:
         shown = "; ".join(self.labels[:8]) + ("; ..." if len(self.labels) > 8 else "")
         rule = f"must be one of the groups {shown}"
         raise ArgumentError(name, rule, repr(key), meant(str(key), self.labels))
+
+
+def _require_shares(data: LikelihoodData) -> None:
+    """Refuse groups whose reports tell single questions apart, but not all combinations."""
+    names = list(data.domain.attributes)
+    if not names or data.on_attributes([0]) is None or data.channel.has_inverse():
+        return
+    rule = f"must be given for groups: the reports do not tell all {data.domain.size:,} "
+    remedy = f"For example attributes={show(names[0])}"
+    raise IdentifiabilityError("attributes", f"{rule}combinations of answers apart", None, remedy)
 
 
 _MOST_WEIGHT = 2.0**52  # of all people, so that sums are exact in floats

@@ -13,10 +13,17 @@ import pytest
 from click.testing import CliRunner
 
 from tests.refusals import refused
-from warner import OneOf, Study, estimate
+from warner import OneOf, Study, compare_groups, estimate
 from warner.app.cli import main
 from warner.domains import Items, from_spec
-from warner.errors import ArgumentError, ArgumentTypeError, EmptyError, StudyError, ValuesError
+from warner.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    EmptyError,
+    IdentifiabilityError,
+    StudyError,
+    ValuesError,
+)
 
 SERVICES = Items(["bank", "dentist", "post office"])
 THREE = Items(["a", "b", "c"])
@@ -30,6 +37,8 @@ def test_answers_are_lists_texts_or_columns() -> None:
     columns = {"a": [1, 0], "b": [False, True], "c": ["yes", "no"]}
     for frame in (columns, pl.DataFrame(columns), pd.DataFrame(columns)):
         assert THREE.encode(frame).tolist() == [5, 2]
+    for column in (pd.Series, pl.Series, lambda rows: np.array(rows, dtype=object)):
+        assert THREE.encode(column([["a", "c"], [], ["b"]])).tolist() == [5, 0, 2]
     for text in ("a b", "a,b", "a | b", " b;a ", "a\nb", "b a a"):
         assert THREE.encode([text]).tolist() == [6]
 
@@ -199,3 +208,15 @@ def test_the_name_of_an_item_gives_the_share_who_ticked_it(names: list[str]) -> 
     assert float(result[["a"]]) == float(result["a;"]) < 0.5
     assert sum(each for _, each in result.items()) == pytest.approx(1)
     assert "must be one of" in refused(ArgumentError, "", result.__getitem__, "e")
+
+
+def test_groups_of_items_say_that_a_question_is_to_be_named() -> None:
+    """Rejects the advice to use another mechanism, where naming one item is enough."""
+    survey = OneOf(Items(["a", "b", "c", "d"]), 4.0, blocks="pairs")
+    people = [["a"], []] * 300
+    by = {"ward": ["north", "south"] * 300}
+    counted = survey.tally(survey.randomize(people, np.random.default_rng(3)), by)
+    for function in (estimate, compare_groups):
+        words = "all 16 combinations of answers apart. For example attributes='a'"
+        refused(IdentifiabilityError, words, function, counted)
+        function(counted, attributes="a")
