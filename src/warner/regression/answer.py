@@ -249,7 +249,7 @@ def regress(
             raise ArgumentError(
                 "attribute", rule, show(attribute), "Leave out the argument attribute"
             )
-        people = People.of(reports, covariates, formula, survey, random, baselines)
+        people = People.of(reports, covariates, formula, survey, random, baselines, hidden)
         return hidden_predictor_of(people, hidden, reference, errors, trusted, link)
     people = People.of(reports, covariates, formula, survey, random, baselines)
     return shares_of(people, attribute, reference, errors, trusted, link, kind is not None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -159,6 +159,10 @@ class FormulaDesign(Design):
             rule = "must be text such as 'age + ward'"
             raise ArgumentTypeError("formula", rule, kind(formula))
         _refuse_bare_names(formula, columns)
+        left, _, right = formula.partition("~")
+        if right and left.strip():
+            rule = "must have no left side, because the outcome is always the hidden answer"
+            raise ArgumentError("formula", rule, repr(formula), f"Write {right.strip()!r}")
         try:
             import formulaic
         except ImportError:
@@ -167,11 +171,7 @@ class FormulaDesign(Design):
         try:
             parsed = formulaic.Formula(formula)
             problem = "does not fit the covariates"
-            if hasattr(parsed, "lhs"):
-                problem = "must have no left side, because the outcome is always the hidden answer"
-                remedy = f"Write {formula.partition('~')[2].strip()!r}"
-            else:
-                return cls(_made(parsed, columns, ordered).model_spec)
+            return cls(_made(parsed, columns, ordered).model_spec)
         # formulaic evaluates the terms, which may raise anything, with values of covariates in it.
         except Exception:
             pass
@@ -416,17 +416,23 @@ def _matters(entries: FloatArray) -> bool:
     return bool(np.abs(entries).max() > 1e-6)
 
 
-def columns_of(covariates: Any) -> dict[str, Column]:
-    """The columns of covariates: float64, or text.
+def columns_of(covariates: Any, used: Container[str] | None = None) -> dict[str, Column]:
+    """The columns of covariates: float64, or text; those not ``used`` only where they are so.
 
     Shapes: covariates (n,).
     """
-    if isinstance(covariates, Mapping):
-        columns = {str(name): _checked(str(name), values) for name, values in covariates.items()}
-    elif isinstance(covariates, np.ndarray | list | tuple):
+    if isinstance(covariates, np.ndarray | list | tuple):
         columns = _of_array(covariates)
     else:
-        columns = _of_frame(covariates)
+        is_mapping = isinstance(covariates, Mapping)
+        table, check = (covariates, _checked) if is_mapping else (_frame(covariates), _of_frame)
+        columns = {}
+        for name in table if is_mapping else table.columns:
+            try:
+                columns[str(name)] = check(str(name), table[name])
+            except WarnerError:
+                if used is None or name in used:
+                    raise
     if not columns:
         remedy = "For a regression without covariates, the formula is 1, as in 'smokes ~ 1'"
         raise ArgumentError("covariates", "must have at least one column", None, remedy)
@@ -449,30 +455,30 @@ def _of_array(values: Any) -> dict[str, Column]:
     return {f"x{i + 1}": _checked(f"x{i + 1}", column) for i, column in enumerate(table.T)}
 
 
-def _of_frame(data: Any) -> dict[str, Column]:
-    """The columns of a frame."""
+def _frame(data: Any) -> Any:
+    """A frame, as Narwhals has it."""
     import narwhals.stable.v2 as nw
 
     try:
-        frame = nw.from_native(data).lazy().collect()
+        return nw.from_native(data).lazy().collect()
     except TypeError:
         rule = "must be a data frame, a dict of columns, or an array with a row for each person"
         raise ArgumentTypeError("covariates", rule, kind(data)) from None
-    columns = {}
-    for name in frame.columns:
-        series = frame[name]
-        dtype = series.dtype
-        has_numbers = dtype.is_numeric() or dtype == nw.Boolean
-        if missing := int(series.null_count()):
-            remedy = _MISSING if has_numbers else _MISSING_TEXT
-            raise _without_values(name, missing, len(series), remedy)
-        if has_numbers:
-            columns[name] = _checked(name, series.cast(nw.Float64).to_numpy())
-        elif dtype in (nw.String, nw.Categorical, nw.Enum):
-            columns[name] = _checked(name, series.cast(nw.String).to_list())
-        else:
-            columns[name] = _checked(name, series.to_list())
-    return columns
+
+
+def _of_frame(name: str, series: Any) -> Column:
+    """One column of a frame, as :func:`_checked` gives it."""
+    import narwhals.stable.v2 as nw
+
+    dtype = series.dtype
+    has_numbers = dtype.is_numeric() or dtype == nw.Boolean
+    if missing := int(series.null_count()):
+        remedy = _MISSING if has_numbers else _MISSING_TEXT
+        raise _without_values(name, missing, len(series), remedy)
+    if has_numbers:
+        return _checked(name, series.cast(nw.Float64).to_numpy())
+    is_text = dtype in (nw.String, nw.Categorical, nw.Enum)
+    return _checked(name, (series.cast(nw.String) if is_text else series).to_list())
 
 
 def _checked(name: str, values: Any) -> Column:

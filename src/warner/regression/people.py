@@ -288,6 +288,7 @@ class People:
         random: the column with groups whose people are alike.
         baselines: {column: the label with which its others are compared}; else the first one.
         named: {question: reports, as ``sources``} of several questions to the same people.
+        hidden: the formula of a hidden answer that is a predictor; None without one.
     """
 
     sources: tuple[Reports | SaidInGroups, ...]
@@ -297,6 +298,7 @@ class People:
     random: str | None = None
     baselines: Mapping[str, Any] = field(default_factory=dict)
     named: Mapping[str, tuple[Reports | SaidInGroups, ...]] = field(default_factory=dict)
+    hidden: str | None = None
 
     @classmethod
     def of(
@@ -307,6 +309,7 @@ class People:
         survey: SurveyDesign | None = None,
         random: str | None = None,
         baselines: Mapping[str, Any] | None = None,
+        hidden: str | None = None,
     ) -> People:
         """People with reports, with a list of the reports of groups, or with several questions."""
         if isinstance(reports, Mapping) and reports:
@@ -316,8 +319,9 @@ class People:
                 if list(map(len, each)) != list(map(len, sources)):
                     rule = "must have one report of each person for every question"
                     raise ArgumentError("reports", rule, f"a different number for {name!r}")
-            return cls(sources, covariates, formula, survey, random, baselines or {}, named)
-        return cls(_listed(reports), covariates, formula, survey, random, baselines or {})
+        else:
+            named, sources = {}, _listed(reports)
+        return cls(sources, covariates, formula, survey, random, baselines or {}, named, hidden)
 
     @property
     def total(self) -> int:
@@ -366,13 +370,20 @@ class People:
                 raise MismatchError("reports", rule, got)
         return problems
 
+    @property
+    def _used(self) -> set[str] | None:
+        """The columns that arguments and formulas name; None for all."""
+        if not isinstance(self.formula, str):
+            return None
+        return {*words_of(f"{self.formula} {self.hidden or ''}"), *self.set_aside, *self.baselines}
+
     @cached_property
     def columns(self) -> dict[str, Column]:
         """All columns, in the order of the reports."""
         if self.formula == "1" and isinstance(self.covariates, Mapping) and not self.covariates:
             return {INTERCEPT: np.ones(self.total)}
         index = getattr(self.sources[0], "index", None) if len(self.sources) == 1 else None
-        columns = columns_of(in_order_of(index, self.covariates, "covariates"))
+        columns = columns_of(in_order_of(index, self.covariates, "covariates"), self._used)
         columns = with_codes_as_labels(columns, self.baselines)
         if (length := len(next(iter(columns.values())))) != self.total:
             rule = f"must have a row for each of the {self.total} reports, in the same order"

@@ -327,6 +327,30 @@ def test_shares_of_many_numbers_are_regressed_only_where_they_are_named() -> Non
     assert "kind='mean', or --mean" in " ".join(str(split.table()).split())
 
 
+def test_a_left_side_is_refused_also_where_formulaic_is_not_installed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rejects the advice to install a library that then refuses the same formula."""
+    monkeypatch.setitem(sys.modules, "formulaic", None)
+    words = "must have no left side, .* Write 'age'"
+    refused(ArgumentError, words, regress, REPORTS, PEOPLE, "often ~ age")
+
+
+def test_only_the_columns_that_are_used_need_numbers_or_text() -> None:
+    """Rejects a regression on age that is refused for a column of lists beside it."""
+    age = {"age": PEOPLE["age"]}
+    lists = [["a"], []] * 300
+    gaps = [None, *PEOPLE["age"][1:]]
+    for frame in (pl.DataFrame, pd.DataFrame, dict):
+        people = frame(age | {"media": lists, "gaps": gaps})
+        assert regress(REPORTS, people, "age").names == ("Intercept", "age")
+        refused(ArgumentError, "column 'gaps'", regress, REPORTS, people, "age + gaps")
+        words = "column '(media|gaps)'"
+        refused((ArgumentError, ArgumentTypeError), words, regress, REPORTS, people)
+        roles = {"formula": "age ~ often", "hidden": "often ~ gaps"}
+        refused(ArgumentError, "column 'gaps'", regress, REPORTS, people, **roles)
+
+
 def _all_finite(found: warner.regression.answer.Regression) -> bool:
     parts = (found.coefficients, found.standard_errors, found.z, found.p_values, found.interval())
     predicted = found.predict({"age": [30.0, 70.0]})
