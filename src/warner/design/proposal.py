@@ -337,10 +337,18 @@ class Offer:
 
 
 def in_points(width: float | None) -> str:
-    """The width of an interval of a share in percentage points."""
-    return "none" if width is None else f"{100 * width:.3g} points"
+    """The width of an interval of a share in percentage points.
+
+    >>> in_points(0.02), in_points(0.01), in_points(None)
+    ('2 points', '1 point', 'none')
+    """
+    if width is None:
+        return "none"
+    points = f"{100 * width:.3g}"
+    return f"{points} point{'s' * (points != '1')}"
 
 
+NEAR_HALF = 0.4  # below it a share has a narrower interval than at a half, where it is widest
 _TELLS_NOTHING = 0.4  # width of the interval of a share
 
 
@@ -419,7 +427,23 @@ class Proposal(Tabular):
             f"{self.domain.size:,} values, {self.n:,} people. Proposed: {self.best.name}, "
             f"epsilon = {self.best.epsilon * times:.4g}"
         )
-        return Table(columns, rows, [*self.legend, *self.outlook(among)], title)
+        notes = [*self.legend, *self._limits(), *self.outlook(among)]
+        return Table(columns, rows, notes, title)
+
+    def _limits(self) -> list[str]:
+        """Of which shares the widths are not, and what values of several questions are."""
+        notes = []
+        if self.best.expected.share is not None and self.share < NEAR_HALF:
+            notes.append(
+                "The interval of a share near 50 % is wider: to plan for it, pass share=0.5."
+            )
+        if names := list(self.domain.attributes):
+            notes.append(
+                f"The {self.domain.size:,} values are the combinations of answers to "
+                f"{', '.join(names)}, each taken as one label. The intervals are of combinations, "
+                "and not of the share of an answer to one of these questions."
+            )
+        return notes
 
     @property
     def legend(self) -> list[str]:

@@ -616,7 +616,7 @@ def test_a_proposal_that_misses_the_width_says_so_and_is_a_frame_of_numbers() ->
     needed = f"{found.best.people:,}"
     assert f"for an interval of 2 points, {needed} people are enough. Or" in said
     assert "people for 2 points" in said and said.count(needed) == 2
-    assert "wider" not in str(propose(YES_OR_NO, 50_000)) and "0x" not in repr(found)
+    assert "wider than" not in str(propose(YES_OR_NO, 50_000)) and "0x" not in repr(found)
     for frame in (found.to_frame("polars"), found.table().to_frame("polars")):
         assert frame["epsilon"].to_list() == list(EPSILON_STEPS)
         assert frame["share_width"].to_list() == [each.expected.share for each in found.offers]
@@ -744,3 +744,18 @@ epsilon = 2.0
     (mechanism,) = warner.Study.load("study.toml").mechanisms.values()
     assert isinstance(mechanism, warner.mechanisms.WithNonresponse)
     assert warner.audit(mechanism).holds
+
+
+def test_a_printed_proposal_says_of_which_shares_its_widths_are_not() -> None:
+    """Rejects a table in Python that hides what the terminal says of shares near a half, and
+    combinations of items that are planned as labels in silence."""
+    several = warner.domains.Items(["tv", "radio"])
+    words = "The interval of a share near 50 % is wider: to plan for it, pass share=0.5."
+    for domain, names in ((warner.Categorical(["a", "b", "c"]), ""), (several, "tv, radio")):
+        printed = " ".join(str(warner.design.propose(domain, 5000, 2.0)).split())
+        assert words in printed
+        assert ("combinations of answers to tv, radio, each" in printed) == bool(names)
+    half = " ".join(str(warner.design.propose(several, 5000, 2.0, share=0.5)).split())
+    assert words not in half
+    point = str(warner.design.propose(several, 5000, 2.0, width=0.01).table())
+    assert "1 point " in " ".join(point.split()) and "1 points" not in point
