@@ -148,6 +148,7 @@ class LivePublisher:
 
     def _run(self) -> None:
         """Publish until :meth:`stop`."""
+        self._survive(self._take_up)
         self._survive(self._follow)
         seen = -1
         while not self._stopping.is_set():
@@ -155,6 +156,13 @@ class LivePublisher:
             seen = self._collector.version
             self._survive(self._look_in_time)
             self._stopping.wait(_PAUSE)
+
+    def _take_up(self) -> None:
+        """Show at once the numbers of before a restart that need no estimate."""
+        stored = self._collector.remembered(FACT)
+        before = 0 if stored is None else Step.from_bytes(stored).n
+        rejects = dict(self._collector.state().rejects)
+        self._change(before=before, is_estimating=stored is not None, rejects=rejects)
 
     def _look_in_time(self) -> None:
         """Look, and refresh the numbers that are not of a step when it is time for them."""

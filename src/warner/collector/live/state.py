@@ -139,7 +139,8 @@ class LiveView:
     is_final: bool = False  # whether the survey is closed for good
     # {reason: number of refused requests}, refreshed at most once a minute.
     rejects: Mapping[str, int] = field(default_factory=dict)
-    step: Step | None = None  # the last published step; None before the first
+    step: Step | None = None  # the last published step; None before the first is estimated
+    before: int = 0  # people in the step of before a restart, until it is estimated again
     sections: tuple[Section, ...] = ()
     # Of ``warner estimate``, for the same summaries from its tally file.
     options: tuple[str, ...] = ()
@@ -152,7 +153,7 @@ class LiveView:
     @property
     def n(self) -> int:
         """The number of people in the last published step."""
-        return 0 if self.step is None else self.step.n
+        return self.before if self.step is None else self.step.n
 
 
 def share_asked(study: Study) -> float:

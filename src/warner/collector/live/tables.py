@@ -258,6 +258,8 @@ def progress(view: LiveView) -> str:
     'No result yet: the first result is published after 50 reports.'
     """
     if view.step is None:
+        if view.before:
+            return f"The result from {_reports(view.before)} is computed again, after a restart."
         if view.status == "closed":
             return "No result: no report was counted."
         return f"No result yet: the first result is published {time_of_first(view)}."

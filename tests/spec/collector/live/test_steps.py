@@ -186,6 +186,25 @@ def test_a_restart_shows_the_same_step_and_no_smaller_one() -> None:
     assert after(again, 40).n == 230
 
 
+def test_the_numbers_of_before_a_restart_are_shown_while_results_are_estimated() -> None:
+    """Rejects a server that says for some seconds that nothing is published or was refused."""
+    publisher = published(130)
+    again = LivePublisher(publisher._collector, STUDY)
+    again._take_up()
+    view = again.view()
+    assert (view.n, view.counted, view.step, view.is_estimating) == (130, 130, None, True)
+    assert view.rejects == publisher._collector.state().rejects
+    for status in ("open", "closed"):
+        assert progress(replace(view, status=status)) == (
+            "The result from 130 reports is computed again, after a restart."
+        )
+    again._follow()
+    assert again.view().n == 130 and not again.view().is_estimating
+    new = published(99)
+    new._take_up()
+    assert new.view().n == 0 and "No result yet" in progress(new.view())
+
+
 def test_closing_publishes_the_rest_once() -> None:
     publisher = published(120)
     step = step_of(after(publisher, 7, "closed"))
