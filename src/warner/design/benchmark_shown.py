@@ -134,6 +134,7 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "\N{SUPERSCRIPT MINUS}⁰¹²³⁴�
 _SMALL = 1e-3  # the least tick that is written without a power of ten
 WIDTHS = {"column": 240.0, "text": 505.0}  # in points, of a paper with two columns
 _NARROW = 60  # the least width of a panel, in points
+_LETTER_OF_ROW = 4.5  # points of a letter of the label of a row of panels
 _LEGEND = (24, 4.5)  # points of an entry of a legend, and of each letter of its name
 _FEW = 5  # times the least value, up to which an axis has the ticks of the program that draws
 _TITLE = 30  # letters of a line of the title of the vertical axis
@@ -247,7 +248,10 @@ def chart(
     # What stands beside the panels takes the same room at every width of a panel.
     first = points_wide / across_panels
     width = first + (points_wide - _drawn_width(drawn_with(first, first))) / across_panels
-    whole = drawn_with(max(width, _NARROW), min(_HEIGHT, 0.8 * max(width, _NARROW)))
+    # The label of a row of panels stands upright beside it, and would run into the next one.
+    label = max((len(row["row"]) for row in drawn), default=0) if others else 0
+    height = max(min(_HEIGHT, 0.8 * max(width, _NARROW)), _LETTER_OF_ROW * label)
+    whole = drawn_with(max(width, _NARROW), height)
     if _drawn_width(whole) > points_wide + 1:
         rule = "is too small for the panels, the names of the legend and the title"
         remedy = "Pass title=False, a larger width, or fewer mechanisms, methods or settings"

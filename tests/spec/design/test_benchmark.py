@@ -706,6 +706,16 @@ def test_likelihoods_of_support_counts_are_said() -> None:
     )
 
 
+def test_labels_of_rows_of_panels_have_room_in_a_column_of_a_paper() -> None:
+    """Rejects panels lower than the upright labels beside them, which ran into each other."""
+    truths = {"few values": [0.9, 0.1], "equal values": [0.5, 0.5]}
+    asked = (truths, Integers(0, 1), [RandomizedResponse, "OUE"], ["mle", "project"])
+    found = benchmark(*asked, [0.5, 1.0], [100, 2000], 2)
+    spec = found.plot(width="column", title=False).to_dict()
+    longest = "epsilon 0.5, equal values"
+    assert longest in str(spec["data"]) and spec["spec"]["height"] > 4.4 * len(longest)
+
+
 def test_mechanisms_that_cannot_tell_shares_apart_are_named() -> None:
     """Rejects stochastic rounding as the best for shares without a word: its bit tells a mean."""
     values = warner.Interval(0.0, 1.0, bins=8)
