@@ -27,7 +27,7 @@ from typing import Any
 
 from warner._core.atomic_files import temporary_file
 from warner._core.checks import show
-from warner._core.errors import ArgumentError, FileError, ReportError, message
+from warner._core.errors import FileError, ReportError, message
 from warner._core.extras import duckdb, pa
 from warner._core.foreign_tables import ColumnNames, header_of
 from warner._core.progress import steps
@@ -49,6 +49,7 @@ from warner.io.frames import (
     checked_groups,
     records_column,
     report_columns,
+    require_questions,
     together,
 )
 from warner.io.parquet_format import (
@@ -343,9 +344,7 @@ def tally_foreign(
     # ``values`` are public values of all rows, as names of folders state them. ``starts`` are the
     # beginnings of texts, which are read into memory: 10 to 100 bytes for each person.
     given, stated_by = dict(columns or {}), dict(values or {})
-    if unknown := [name for name in given if name not in mechanisms]:
-        rule = f"must be for a question of the study: {', '.join(mechanisms)}"
-        raise ArgumentError("column", rule, show(unknown[0]))
+    require_questions(given, mechanisms)
     texts = columns_of_texts(file, mechanisms, given) if starts else {}
     numbers = {name: m for name, m in mechanisms.items() if name not in texts}
     named = named_columns(file, numbers, given, ways)

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from warner._core.checks import kind
+from warner._core.checks import kind, show
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -61,6 +61,17 @@ def together(mechanisms: Mechanisms, ways: int | None) -> dict[str, Mechanism]:
 
 # -----------------------------------------------------------------------------------------------
 # Which columns hold reports, and how they are read.
+
+
+def require_questions(columns: Iterable[str], mechanisms: Mechanisms) -> None:
+    """Refuse columns of reports that are for no question of the study."""
+    if unknown := [name for name in columns if name not in mechanisms]:
+        rule = f"must be for a question of the study: {', '.join(mechanisms)}"
+        remedy = (
+            "A public column must be called as in the study. To rename one, make a view or a new "
+            "file, for example with SELECT *, day AS week"
+        )
+        raise ArgumentError("column", rule, show(unknown[0]), remedy)
 
 
 def attribute_columns(attribute: str, mechanism: Mechanism) -> dict[str, str]:

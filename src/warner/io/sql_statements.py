@@ -34,7 +34,7 @@ from warner._core.errors import ArgumentError
 from warner._core.extras import not_installed
 from warner._core.foreign_tables import ColumnNames
 from warner._core.text import canonical
-from warner.io.frames import Mechanisms, attribute_columns
+from warner.io.frames import Mechanisms, attribute_columns, require_questions
 from warner.mechanisms import Mechanism
 from warner.reports.rules import BEYOND, GAP, BitRule, WholeNumbers
 from warner.reports.tally import ROUND
@@ -236,6 +236,14 @@ def count_statement(
     else:
         if target is None:
             rule, remedy = "must be the name of a table", "For example survey.reports"
+            if "(" in str(table):
+                rule += " or of a view, not a call"
+                remedy = "Make a view of the call, and give the name of the view"
+                if dialect == "duckdb":
+                    remedy += (
+                        ". For files, a path or a pattern is enough: --table 'lake/**/*.parquet'. "
+                        "DuckDB then reads folders such as week=2026-W41 as columns"
+                    )
             raise ArgumentError("table", rule, show(table), remedy)
         if number is not None:
             target = writer.rows_of_round(target, number)
@@ -245,10 +253,10 @@ def count_statement(
 
 
 def _table(text: str, dialect: str) -> str | None:
-    """The table of a name, such as ``survey.reports``; None for a blank one."""
+    """The table of a name, such as ``survey.reports``; None for a blank one or a call."""
     from sqlglot import errors, exp
 
-    if not text.strip():
+    if not text.strip() or re.fullmatch(r"\s*[\w.]+\s*\(.*\)\s*", text, re.DOTALL):
         return None
     try:
         parsed = exp.to_table(text, dialect=dialect)
@@ -278,9 +286,7 @@ def stated_columns(
     {'smokes': {'report': 'said'}}
     """
     given = dict(columns or {})
-    if unknown := [name for name in given if name not in mechanisms]:
-        rule = f"must be for a question of the study: {', '.join(mechanisms)}"
-        raise ArgumentError("column", rule, show(unknown[0]))
+    require_questions(given, mechanisms)
     stated = {}
     for name, mechanism in mechanisms.items():
         parts = list(mechanism.schema.file_columns())
