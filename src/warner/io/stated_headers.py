@@ -63,11 +63,17 @@ class StatedHeader:
             of = {name: mechanisms[name] for name in self.silent_on}
             columns = ", ".join(f"{show(name)}: frame[{show(name)}]" for name in by)
             groups = f", {{{columns}}}" if by else ""
+            # A mechanism counts its reports as "value", a study under the names of questions.
+            counter, reports = "mechanism", "mechanism.reports(frame)"
+            if list(mechanisms) != ["value"]:
+                name = show(self.silent_on[0])
+                counter = "study"
+                reports = f"{{{name}: study.mechanisms[{name}].reports(frame, column=COLUMN), ...}}"
             text = (
                 "The frame does not say which mechanism made its reports, or whether they are "
                 f"simulated. They are counted as {codes_in_words(of)}. If that is right, write "
-                f"mechanism.tally(mechanism.reports(frame){groups}), which does not warn. If they "
-                "are simulated, write mechanism.reports(frame, simulated=True)."
+                f"{counter}.tally({reports}{groups}), which does not warn. If they are simulated, "
+                "add simulated=True to the arguments of reports."
             )
             warn(text, FrameWarning)
 

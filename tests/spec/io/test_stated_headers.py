@@ -185,3 +185,18 @@ def test_the_command_line_reads_headers_of_frames(
         Path(f"{name}.parquet").rename(f"folder.parquet/{name}.parquet")
     done = run("tally", "folder.parquet", "--study", "study.toml", "-o", "no.json", ok=False)
     assert "must not mix simulated and real reports" in done.stderr
+
+
+def test_the_advice_for_a_study_is_of_the_study() -> None:
+    """Rejects advice with a mechanism that who has a study has no name for."""
+    study = Study.parse(
+        '[public.ward]\nvalues = ["a", "b"]\n[attributes.smokes]\nvalues = ["no", "yes"]\n'
+        'mechanism = "RandomizedResponse"\nepsilon = 1.0\n'
+    )
+    frame = pa.table({"smokes_report": [0, 1, 1, 0] * 10, "ward": ["a", "b", "b", "a"] * 10})
+    said = r"write study\.tally\(\{'smokes': study\.mechanisms\['smokes'\]\.reports\(frame, column"
+    with pytest.warns(FrameWarning, match=said):
+        tallies = study.tally(frame, by="ward")
+    # As it is advised, without a warning.
+    reports = {"smokes": study.mechanisms["smokes"].reports(frame, column="smokes_report")}
+    assert study.tally(reports, {"ward": frame["ward"]}) == tallies
