@@ -180,7 +180,10 @@ def _count_members(
                     "say whether "
                 )
                 rule += "it is complete" if counted.named else "its reports are of this study"
-                remedy = "Leave the file out, or run without --require-headers"
+                remedy = (
+                    "Leave the file out or, if you know that all reports are of this study, run "
+                    "with --of-this-study in place of --require-headers"
+                )
                 raise FileError(file.name, rule, None, remedy)
             others.refuse_copy(sums[path].path, file.name, file.path == path, counted)
             if request.tests_counts and not (memory is not None and memory.knows(file)):

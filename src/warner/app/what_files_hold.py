@@ -659,9 +659,13 @@ def as_file(path: str) -> Iterator[str]:
         with data_sets.local_name(path) as near:
             yield near
         return
-    with temporary_file(suffix=".csv") as copy:
+    stream = _standard_input()
+    start = stream.read(4)
+    suffix = ".parquet" if start == b"PAR1" else ".csv"
+    with temporary_file(suffix=suffix) as copy, data_sets.named(copy, "standard input"):
         with open(copy, "wb") as file:
-            shutil.copyfileobj(_standard_input(), file)
+            file.write(start)
+            shutil.copyfileobj(stream, file)
         yield copy
 
 

@@ -313,7 +313,7 @@ def local_name(path: str) -> Iterator[str]:
         if ending(path).lower() != _EXCEL or not Path(path).is_file():
             yield path
             return
-        with temporary_file(suffix=CsvFormat.suffix) as copy, _named(copy, path):
+        with temporary_file(suffix=CsvFormat.suffix) as copy, named(copy, path):
             names, lines = table_cells(path)
             with open(copy, "w", newline="", encoding="utf-8") as file:
                 csv.writer(file).writerows([names, *(cells for _, cells in lines)])
@@ -321,7 +321,7 @@ def local_name(path: str) -> Iterator[str]:
         return
     # Errors of the block name the address.
     system = _system_of(path)
-    with _named(path, path):
+    with named(path, path):
         if system is None:
             # The seal of a report file of warner is of all bytes.
             if ending(path) == ParquetFormat.suffix and all(ParquetFormat().read_ends(path)):
@@ -354,7 +354,7 @@ def _is_whole(system: Any, address: str) -> bool:
 @contextmanager
 def _copied(system: Any, address: str) -> Iterator[str]:
     """A copy of a file at an address."""
-    with temporary_file(suffix=ending(address)) as copy, _named(copy, address):
+    with temporary_file(suffix=ending(address)) as copy, named(copy, address):
         with _reached(address, "cannot be read"):
             size, _ = state_of(address)
             system.get_file(system._strip_protocol(address), copy)
@@ -366,7 +366,7 @@ def _copied(system: Any, address: str) -> Iterator[str]:
 
 
 @contextmanager
-def _named(path: str, address: str) -> Iterator[None]:
+def named(path: str, address: str) -> Iterator[None]:
     """Let errors of the block name an address where they name a path."""
     try:
         yield

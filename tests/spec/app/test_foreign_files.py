@@ -10,9 +10,11 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+from click.testing import CliRunner
 
 from tests.spec.app._command import run
 from warner import Categorical, RandomizedResponse, Reports, Study
+from warner.app.cli import main
 from warner.errors import ArgumentError, ArgumentTypeError, MismatchError, ReportError
 from warner.io.foreign_files import open_foreign, tally_foreign
 from warner.reports.tally import Tally, load_tallies
@@ -134,6 +136,19 @@ def test_raw_codes_are_refused_with_the_flag_and_warned_of_without(folder: Path)
     Path("t.json").unlink()
     refused = run("tally", "raw.parquet", *counted, "--require-headers", ok=False)
     assert refused.exit_code == 1 and not Path("t.json").exists()
+    assert "run with --of-this-study in place of --require-headers." in refused.stderr
+
+
+def test_parquet_on_standard_input_is_counted_and_named(folder: Path) -> None:
+    """Rejects a Parquet file that is taken for CSV, and a message about a temporary file."""
+    pa.parquet.write_table(TABLE, "plain.parquet")
+    counted = ["tally", "-", "--study", "study.toml", "--column", "setting=said", "-o", "t.json"]
+    data = Path("plain.parquet").read_bytes()
+    done = CliRunner().invoke(main, counted, input=data)
+    assert done.exit_code == 0 and load_tallies("t.json")["setting"].n == TABLE.num_rows
+    refused = CliRunner().invoke(main, counted, input=data[:-40])
+    assert refused.exit_code == 1 and ".warner-" not in refused.stderr
+    assert "standard input" in refused.stderr
 
 
 def test_who_says_that_all_reports_are_of_the_study_is_not_warned_each_night(
