@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import sys
 import warnings
@@ -95,9 +96,13 @@ class PlainErrors(click.Command):
             sys.stderr.close()
             raise SystemExit(1) from None
         except OSError as error:
-            name = without_secrets(str(error.filename or "file"))
+            is_full = error.errno == errno.ENOSPC
+            name = without_secrets(str(error.filename or ("disk" if is_full else "file")))
+            remedy = (
+                "Free space where the output and temporary files are written" if is_full else ""
+            )
             raise click.ClickException(
-                message(name, error.strerror or type(error).__name__)
+                message(name, error.strerror or type(error).__name__, None, remedy)
             ) from None
 
 

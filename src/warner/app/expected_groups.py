@@ -27,15 +27,30 @@ def require_reports(totals: Iterable[Mapping[str, Tally]], reports: int | None) 
         _refuse("--expect-reports", f"is {reports:,}, but {counted:,} reports were counted", check)
 
 
+def require_named(expected: Collection[str], columns: Collection[str]) -> None:
+    """Refuse expected groups that say no number and no values of these columns."""
+    if expected and not columns:
+        remedy = f"Add --by COLUMN, or leave out {_OPTION}"
+        raise ArgumentError(_OPTION, "can be used only if groups are counted", None, remedy)
+    for text in expected:
+        name, sign, words = text.partition("=")
+        if text.isdecimal():
+            continue
+        if not sign or not words:
+            rule = "must be a number of groups, or COLUMN=VALUES"
+            example = "For example week=2026-W45..2026-W48 or ward=north,south"
+            raise ArgumentError(_OPTION, rule, show(text), example)
+        if name not in columns:
+            raise unknown(_OPTION, name, columns, "the columns of --by")
+
+
 def require_groups(totals: Iterable[Mapping[str, Tally]], expected: Collection[str]) -> None:
     """Refuse tallies of other groups than somebody expects: a number, or values of columns."""
     firsts = _firsts(totals)
     if not expected:
         return
     columns = firsts[0].columns
-    if not columns:
-        remedy = f"Add --by COLUMN, or leave out {_OPTION}"
-        raise ArgumentError(_OPTION, "can be used only if groups are counted", None, remedy)
+    require_named(expected, columns)
     keys = {key for first in firsts for key, _ in first.items()}
     values: dict[str, list[str]] = {}
     for text in expected:
@@ -45,13 +60,7 @@ def require_groups(totals: Iterable[Mapping[str, Tally]], expected: Collection[s
                 said = f"is {int(text):,}, but {len(keys):,} groups were counted"
                 _refuse(_OPTION, said, check)
             continue
-        name, sign, words = text.partition("=")
-        if not sign or not words:
-            rule = "must be a number of groups, or COLUMN=VALUES"
-            example = "For example week=2026-W45..2026-W48 or ward=north,south"
-            raise ArgumentError(_OPTION, rule, show(text), example)
-        if name not in columns:
-            raise unknown(_OPTION, name, columns, "the columns of --by")
+        name, _, words = text.partition("=")
         values.setdefault(name, []).extend(_values(words, columns[name]))
     at = [list(columns).index(name) for name in values]
     counted = {tuple(str(key[i]) for i in at) for key in keys}

@@ -153,6 +153,8 @@ def report_format(path: str) -> FileFormat:
                 break
             return form
     else:
+        if not Path(path).suffix and not Path(path).exists():
+            raise FileError(path, "is no folder and no file", None, "Check the path")
         usual = f"If these are reports, save them as Parquet or CSV. {RANDOMISE_FIRST}"
         remedy = _NO_REPORTS.get(Path(path).suffix, usual)
         rule = f"must be a file of reports ({suffixes()})"

@@ -163,6 +163,11 @@ def test_report_files_of_warner_beside_others_are_named(lake: Path) -> None:
     assert "Also counted: 1 report file from warner with 60 reports." in done.stderr
 
 
+def test_a_folder_that_is_not_there_is_said_not_to_be_there(lake: Path) -> None:
+    """Rejects the advice about endings of files for a folder whose name was misspelt."""
+    assert "lak/: is no folder and no file. Check the path." in tally("lak/", ok=False).stderr
+
+
 def test_messages_name_the_file_first_and_in_one_line(lake: Path) -> None:
     Path("notes.txt").write_text("x")
     said = "notes.txt: must be a file of reports (.warner, .parquet or .csv)."

@@ -507,6 +507,9 @@ def test_a_job_is_told_how_many_reports_and_groups_to_expect(here: Path) -> None
     ):
         assert said in run(*counted, *options, ok=False).stderr
         assert not Path("tally.json").exists()
+    # A column that nobody counts by is refused before any file is read.
+    missing = ("tally", "missing.csv", "--by", "ward", "--expect-groups", "word=north")
+    assert "Is 'ward' meant?" in run(*missing, ok=False).stderr
     wards = ("--expect-groups", "ward=north,south", "--expect-groups", "2")
     run(*counted, "--by", "ward", *wards)
 

@@ -36,7 +36,7 @@ from warner.app.counting import (
     has_copies,
     require_plausible_counts,
 )
-from warner.app.expected_groups import require_groups, require_reports
+from warner.app.expected_groups import require_groups, require_named, require_reports
 from warner.app.ledger import Ledger
 from warner.app.new_study.text import listed
 from warner.app.terminal import note, plural, say, warning
@@ -575,6 +575,7 @@ def tally(
     names = None if by is None else names_in(by)
     if plan is not None and plan.design is not None:
         names = list(dict.fromkeys([*(names or ()), *plan.design.columns]))
+    require_named(expect_groups, names or ())  # before many files are read
     refuse_shared_outputs(("--output", output), ("--checkpoint", checkpoint))
     request = CountRequest(
         plan,
