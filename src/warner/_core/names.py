@@ -155,6 +155,7 @@ _METHODS = _by_word(
         "std sd standarddeviation": "variance()**0.5",
         "se stderr standarderror": "interval(kind='wald')",
         "median": "quantile(0.5)",
+        "above below between greater less": "range()",
         "quantiles percentile": "quantile(0.9)",
         "shares estimates values proportions theta": "probabilities",
         "difference differences compare": "warner.compare_groups(tally)",

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from warner._core.checks import choice, distribution, integer
+from warner._core.checks import choice, distribution, integer, kind as kind_of
 from warner._core.errors import ArgumentError
 from warner._core.table import Column, Table, as_text
 from warner._core.text import visible
@@ -97,8 +97,10 @@ def chart(
             remedy = "Estimate with another method"
             raise ArgumentError("plot", rule, e.method, remedy)
         if truth is not None and np.shape(truth[i]) != (e.domain.size,):
-            rule = f"must have shape ({e.domain.size},)"
-            raise ArgumentError("truth", rule, str(np.shape(truth[i])))
+            rule = f"must be a list of {e.domain.size} shares, in the order of list(estimate)"
+            shape = np.shape(truth[i])
+            got = f"the shape {shape}" if shape else kind_of(truth[i])
+            raise ArgumentError("truth", rule, got)
         if truth is not None:
             distribution("truth", truth[i], e.domain.size)
         if labels is not None:

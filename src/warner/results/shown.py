@@ -131,7 +131,8 @@ def blocks(
         return [_table_of_keys(result, keys, level)]
     used, looks = available_kind(result, target, kind), at_every_look(kind)
     shown: list[Table | str] = []
-    if top is None and kind in (None, "posterior") and is_by_bands(result):
+    of_bands = top is None and kind in (None, "posterior") and is_by_bands(result)
+    if of_bands:
         rows = band_rows(result, level, target, kind)
         notes = [about_bands(result, all_rows)]
     else:
@@ -153,7 +154,7 @@ def blocks(
                     *notes,
                     about_combinations(result),
                     tells_nothing(result, rows),
-                    about_intervals(used, target),
+                    about_intervals(used, target, of_bands),
                     about_shrunk(rows),
                     design_effect_in_words(result),
                     on_paper[1],

@@ -55,6 +55,10 @@ _EACH_ALONE = (
 )
 ALL_PEOPLE = "All people are estimated from all reports together."
 _PROMISE = "each holds for its own answer"
+_OF_BANDS = (
+    "each holds for its own numbers, but somewhat less often where shares change steeply between "
+    "neighbours"
+)
 # The same for readers who ask how the intervals were made.
 INTERVALS = {
     "score": (
@@ -543,13 +547,14 @@ def title(result: Any) -> str:
     return f"{lead(about or 'value')} {reports}"
 
 
-def about_intervals(kind: str, target: str) -> str:
+def about_intervals(kind: str, target: str, of_bands: bool = False) -> str:
     """The sentence under a table that says whom its intervals are for, and what they promise."""
     if kind == "none":
         return NO_INTERVALS
     if kind == "own":
         return f"{_EACH_ALONE} The intervals are for {PEOPLE[target]}."
-    return f"The intervals are for {PEOPLE[target]}; {_PROMISES.get(kind, _PROMISE)}."
+    promise = _PROMISES.get(kind, _OF_BANDS if of_bands else _PROMISE)
+    return f"The intervals are for {PEOPLE[target]}; {promise}."
 
 
 _USUAL = (Status.EXACT, Status.CONVERGED, Status.COMPLETED)
