@@ -105,7 +105,8 @@ class Wording:
         if result is None:
             return Section(question.name, heading, (), (f"No estimate: {question.problem}",))
         shares = sorted(self._shares(question, result, planned), key=lambda table: table.is_long)
-        if shares and (reach := _reach(shares[0])) >= _NOTHING:
+        reach = float(np.median(_reaches(shares[0]) or [0.0])) if shares else 0.0
+        if reach >= _NOTHING:
             # Without it 87 % of 10 people would look like a result.
             warning = (
                 f"So few reports tell almost nothing: shares can be wrong by {100 * reach:.0f} "
@@ -236,19 +237,11 @@ def _numbers(question: Question) -> Iterator[TableView]:
     yield TableView("Means and other summaries of the answers.", head, tuple(rows))
 
 
-def half_widths(view: LiveView) -> list[float]:
-    """The median half-width of each question's intervals of shares."""
-    tables = [section.tables[0] for section in view.sections if section.tables]
-    ends = [[row.bar[1:] for row in table.rows if row.bar] for table in tables]
-    each = [[(high - low) / 2 for low, high in bars if high > low] for bars in ends]
-    return [float(np.median(widths)) for widths in each if widths]
-
-
-def _reach(table: TableView) -> float:
-    """The median distance of the shares of a table from the farther ends of their intervals."""
+def _reaches(table: TableView) -> list[float]:
+    """The distances of the shares of a table from the farther ends of their intervals."""
     # An interval is cut off at 0 and 100 %, so half of its width says too little beside them.
     bars = [row.bar for row in table.rows if row.bar]
-    return float(np.median([max(share - low, high - share) for share, low, high in bars] or [0.0]))
+    return [max(share - low, high - share) for share, low, high in bars]
 
 
 def progress(view: LiveView) -> str:
@@ -264,7 +257,8 @@ def progress(view: LiveView) -> str:
             return "No result: no report was counted."
         return f"No result yet: the first result is published {time_of_first(view)}."
     people = f"{view.n:,} of {view.planned:,}"
-    widths = [100 * width for width in half_widths(view)]
+    tables = [section.tables[0] for section in view.sections if section.tables]
+    widths = [100 * reach for table in tables for reach in _reaches(table) if reach > 0]
     if not widths:
         return f"{people} reports."
     least, most = (f"{width:.2g}" for width in (min(widths), max(widths)))

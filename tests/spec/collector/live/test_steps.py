@@ -205,6 +205,20 @@ def test_the_numbers_of_before_a_restart_are_shown_while_results_are_estimated()
     assert new.view().n == 0 and "No result yet" in progress(new.view())
 
 
+def test_the_headline_reaches_as_far_as_the_widest_interval_of_the_tables() -> None:
+    """Rejects a headline of medians, or of half widths that are cut off at 0 and 100 %."""
+    view = after(published(130), 200)
+    tables = [section.tables[0] for section in view.sections]
+    farthest = [
+        100 * max(share - low, high - share)
+        for table in tables
+        for share, low, high in (row.bar for row in table.rows if row.bar)
+    ]
+    assert len(farthest) > 2 and max(farthest) > min(farthest) > 0
+    said = progress(view).partition("\N{PLUS-MINUS SIGN}")[2].partition(" percentage")[0]
+    assert said.split(" to ") == [f"{width:.2g}" for width in (min(farthest), max(farthest))]
+
+
 def test_closing_publishes_the_rest_once() -> None:
     publisher = published(120)
     step = step_of(after(publisher, 7, "closed"))
