@@ -38,6 +38,7 @@ from warner.mechanisms import (
 from warner.mechanisms.covers import cover_of_pairs
 from warner.mechanisms.headers import is_of_package
 from warner.mechanisms.one_of import permanent_of
+from warner.mechanisms.permanent import DEGRADED
 from warner.privacy.guarantees import compose
 from warner.results.named_summaries import DECLARE_CODES, has_bands, may_be_codes
 from warner.theory import expected_loss
@@ -197,18 +198,26 @@ def show_plan(
     chosen: Mechanism,
     on_paper: PlannedDesign | None = None,
     said: set[str] | None = None,
+    in_rounds: bool = False,
 ) -> None:
     """Print a ranking of mechanisms, with the mechanism of the study or the design marked.
 
-    What explains columns is left out where it was ``said`` before, under another table.
+    What explains columns is left out where it was ``said`` before, under another table. A study in
+    rounds refuses mechanisms whose reports cannot be randomised again: they are marked, too.
     """
     if on_paper is not None and on_paper.has_width:  # which says what to expect of the estimate
         ranking = ranking.unbiased_alone()
     table = ranking.table()
     results = (*ranking.results, ranking.no_protection)
     mark = " (the design)" if chosen.is_on_paper else " (in the study)"
+    other = " (not with [repeat])"
     rows = [
-        {**row, "mechanism": result.name + mark * _is_own(result, chosen)}
+        {
+            **row,
+            "mechanism": result.name
+            + mark * _is_own(result, chosen)
+            + other * (in_rounds and not _can_repeat(result)),
+        }
         for row, result in zip(table.rows, results, strict=True)
     ]
     mask = chosen.sensitive_mask
@@ -235,6 +244,12 @@ def show_plan(
     above = set() if said is None else said
     notes = _without_legend(table.notes, ranking.legend, above)
     show(*_about_ranking(ranking, chosen), *notes, *codes)
+
+
+def _can_repeat(result: RankedMechanism) -> bool:
+    """Whether [repeat] takes a mechanism; none of a truth without protection is asked for."""
+    one = result.mechanism
+    return one is None or isinstance(one, Permanent) or type(one).__name__ in DEGRADED
 
 
 def _is_own(result: RankedMechanism, chosen: Mechanism) -> bool:

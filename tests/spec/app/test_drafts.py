@@ -78,6 +78,21 @@ def test_a_draft_of_rounds_with_many_questions_draws_one_for_all_of_them(tmp_pat
     assert made.epsilon < 2.0 and made.epsilon_of_rounds <= 2.0
 
 
+def test_a_ranking_marks_what_a_study_in_rounds_refuses(tmp_path: Path) -> None:
+    """Rejects a ranking whose best mechanisms the table [repeat] of the same study refuses."""
+    path, repeat = tmp_path / "s.toml", "[repeat]\nrounds = 4\nround = 1\nforever = 2.0\n"
+    question = (
+        '[attributes.size]\nintegers = [1, 6]\nmechanism = "SubsetSelection"\nepsilon = 1.0\n'
+    )
+    for head in ("", repeat):
+        path.write_text(head + question)
+        done = run("plan", str(path), "--people", "200")
+        rows = [line.split("  ")[0] for line in done.output.splitlines()]
+        assert ("Piecewise (not with [repeat])" in rows) == bool(head)
+        assert ("Piecewise" in rows) == (not head)
+        assert "UnaryEncoding" in rows  # which [repeat] takes
+
+
 @pytest.fixture
 def draft(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)

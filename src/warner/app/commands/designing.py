@@ -384,7 +384,14 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
         }
         said: set[str] = set()
         for attribute, title in shown_once(laws):
-            show_plan(title, plans[attribute], chosen[attribute], on_paper.get(attribute), said)
+            show_plan(
+                title,
+                plans[attribute],
+                chosen[attribute],
+                on_paper.get(attribute),
+                said,
+                draft.study.round is not None,
+            )
         if plans:
             terminal.explain(WEIGHT)
         if len(on_paper) < len(plans):
