@@ -705,7 +705,10 @@ def audit(
     if claim is None:
         if shuffled is not None and rounds > 1 and permanent_of("", mechanism):
             rule = "must be 1 for a Permanent mechanism, whose rounds share one permanent report"
-            remedy = "The method of_rounds() of the mechanism says what several rounds tell"
+            remedy = (
+                "Without shuffling, warner audit says what several rounds tell, and so does the "
+                "method of_rounds() of the mechanism"
+            )
             raise ArgumentError("rounds", rule, show(rounds), remedy)
         crowd = None if shuffled is None else of_crowd(mechanism, shuffled, delta, rounds)
         audited = audit_exact(mechanism, samples)

@@ -581,8 +581,8 @@ class MemoDevice:
                     "report on no more"
                 )
                 remedy = (
-                    "Send nothing in this round. Permanent(..., values=...) sets how many are "
-                    "allowed"
+                    'Send nothing in this round. How many are allowed is set by "values" in [repeat] '
+                    "of the study, or by Permanent(..., values=...)"
                 )
                 raise MemoFullError("answer", rule, None, remedy)
             drawn = Reports(law, mechanism.memo.randomize_encoded(index, source))

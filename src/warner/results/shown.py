@@ -364,7 +364,9 @@ def about_quantiles(
         return f"The intervals of median and quantiles hold about as often as they say if {_EVEN}."
     whole = ", and are of whole bins" if results[0].domain.answered.is_binned else ""
     in_command = (
-        "" if len(results) > 1 else "add --interval posterior to warner estimate. In Python, "
+        "in Python, "
+        if len(results) > 1
+        else "add --interval posterior to warner estimate. In Python, "
     )
     return (
         "The intervals of median and quantiles hold for any answers, also where many people round "
