@@ -260,7 +260,8 @@ def with_lines(name: str, problems: Iterable[Problem], lines: Mapping[Path, int]
     >>> with_lines("a.toml", [Problem(("b",), "b: must be text.")], {("b",): 7})
     'a.toml, line 7: b: must be text.'
     """
-    places = [(line_of(lines, problem.path), problem.text) for problem in problems]
+    listed_once = _undecided_together(list(problems))
+    places = [(line_of(lines, problem.path), problem.text) for problem in listed_once]
     places.sort(key=lambda located: located[0] or 0)
     name = visible(name)
     if len(places) == 1:
@@ -268,6 +269,33 @@ def with_lines(name: str, problems: Iterable[Problem], lines: Mapping[Path, int]
         return text if line is None else f"{name}, line {line}: {text}"
     listed = [text if line is None else f"line {line}: {text}" for line, text in places]
     return "\n".join([f"{name} has {len(listed)} problems:", *listed])
+
+
+_FEW = 3  # questions, whose two lines each are still read
+
+
+def _undecided_together(problems: list[Problem]) -> list[Problem]:
+    """The same problems, with one line for all questions that lack both mechanism and epsilon."""
+    lacking: dict[Path, list[Problem]] = {}
+    for problem in problems:
+        place, missing, _ = problem.text.partition(": is missing")
+        if missing and problem.path[:1] == ("attributes",) and place.endswith(_OPEN_KEYS):
+            lacking.setdefault(problem.path[:2], []).append(problem)
+    whole = {path: both for path, both in lacking.items() if len(both) == len(_OPEN_KEYS)}
+    if len(whole) <= _FEW:
+        return problems
+    first, *_, last = whole
+    rule = f"lack a mechanism and an epsilon, from {first[-1]!r} to {last[-1]!r}"
+    remedy = (
+        "To get proposals, run: warner plan. To ask each person only one of all questions, write "
+        'a table [ask] with each = "one" and one epsilon, which needs no other lines'
+    )
+    text = message("attributes", f"{len(whole)} questions {rule}", None, remedy)
+    said = {problem for both in whole.values() for problem in both}
+    return [Problem(first, text), *(problem for problem in problems if problem not in said)]
+
+
+_OPEN_KEYS = (".mechanism", ".epsilon")
 
 
 # -----------------------------------------------------------------------------------------------

@@ -91,6 +91,23 @@ def test_all_problems_of_a_study_are_told_at_once_by_their_lines(
     assert "Is 'RandomizedResponse' meant?" in told[3]
 
 
+def test_many_questions_without_mechanism_and_epsilon_are_one_line(tmp_path: Path) -> None:
+    """Rejects two lines for each question of a draft, under which other problems are lost."""
+    table = '[attributes.{}]\nvalues = ["no", "yes"]\n'
+    draft = tmp_path / "draft.toml"
+    draft.write_text("".join(map(table.format, "abcd")) + '[attributes.e]\nvalues = ["no"]\n')
+    said = run("audit", str(draft), ok=False).output
+    assert (
+        "line 1: attributes: 5 questions lack a mechanism and an epsilon, from 'a' to 'e'" in said
+    )
+    assert "is missing" not in said and "attributes.e: number of values" in said
+    # What the line advises is enough.
+    draft.write_text('[ask]\neach = "one"\nepsilon = 1.0\n' + "".join(map(table.format, "abcd")))
+    run("audit", str(draft))
+    draft.write_text("".join(map(table.format, "abc")))
+    assert run("audit", str(draft), ok=False).output.count("is missing") == 6
+
+
 def test_a_single_problem_is_one_line_with_the_file_and_the_line() -> None:
     with pytest.raises(StudyError, match=r"^study, line 8: attributes\.age\.integers: must be"):
         Study.parse(STUDY.replace("[0, 9]", "9").lstrip())
