@@ -581,7 +581,7 @@ class MemoDevice:
                     "report on no more"
                 )
                 remedy = (
-                    'Send nothing in this round. How many are allowed is set by "values" in [repeat] '
+                    "Send nothing in this round. How many are allowed is set by values in [repeat] "
                     "of the study, or by Permanent(..., values=...)"
                 )
                 raise MemoFullError("answer", rule, None, remedy)

@@ -239,7 +239,9 @@ def test_labels_of_bins_and_combinations_are_short() -> None:
 
 def test_a_truth_of_another_shape_is_refused() -> None:
     for domain in ALL[:8]:
-        with pytest.raises(ArgumentError, match=r"truth: must be a list of .* shares, in the order"):
+        with pytest.raises(
+            ArgumentError, match=r"truth: must be a list of .* shares, in the order"
+        ):
             chart([_result(domain)], truth=[[0.5, 0.5, 0, 0]])
 
 
