@@ -168,6 +168,25 @@ for (const file of ["rounds.json", "drawn_rounds.json"]) {
   });
 }
 
+test("rounds.json: no permanent report has a number that its mechanism never draws", async () => {
+  // Rejects a program that seals a kept report on the 77th of three values.
+  const [{ served }] = read("rounds.json");
+  const survey = warner.checkSurvey({ ...JSON.parse(served), access: "open" });
+  let refused = 0;
+  for (const { name, program } of survey.questions.filter((one) => one.program.memo.sampler === "direct")) {
+    const { size } = program.memo;
+    for (const report of [0, size - 1]) warner.degrade(program, Uint8Array.of(report));
+    for (const report of [size, 77, 255]) {
+      assert.throws(
+        () => warner.degrade(program, Uint8Array.of(report)),
+        (error) => error.code === "bad_answer" && error.place === "memo", name,
+      );
+      refused += 1;
+    }
+  }
+  assert.ok(refused > 0);
+});
+
 test("draws: by the odds, with one word, and before any answer", () => {
   const { program } = JSON.parse(read("draws.json")[0].served);
   const found = warner.blocks(program);

@@ -371,7 +371,7 @@ function largest(a, b) {
 }
 function integers(name, m) {
   const dtype = m <= 2 ** 8 ? "|u1" : m <= 2 ** 16 ? "<u2" : m <= 2 ** 32 ? "<u4" : "<u8";
-  return { name, dtype, length: 1 };
+  return { name, dtype, length: 1, limit: m };
 }
 function bitColumn(count) {
   return { name: "bits", dtype: "|u1", length: Math.ceil(count / 8) };
@@ -1589,6 +1589,8 @@ function degraded(program, memo, next) {
     });
     at += length * WIDTHS[dtype];
   }
+  const possible = sampler.columns.every(({ name, limit }) => limit === void 0 || kept[name].every((number) => number < BigInt(limit)));
+  insist(possible, "bad_answer", "memo", "must be a report that the permanent report can be");
   const { degrade: once } = (
     /** @type {Required<Sampler>} */
     sampler

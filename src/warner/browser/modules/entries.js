@@ -148,7 +148,7 @@ export function largest(a, b) {
  */
 export function integers(name, m) {
   const dtype = m <= 2 ** 8 ? "|u1" : m <= 2 ** 16 ? "<u2" : m <= 2 ** 32 ? "<u4" : "<u8";
-  return { name, dtype, length: 1 };
+  return { name, dtype, length: 1, limit: m };
 }
 
 /**

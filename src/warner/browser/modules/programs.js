@@ -135,6 +135,9 @@ export function degraded(program, memo, next) {
     });
     at += length * WIDTHS[dtype];
   }
+  const possible = sampler.columns.every(({ name, limit }) => (
+    limit === undefined || kept[name].every((number) => number < BigInt(limit))));
+  insist(possible, "bad_answer", "memo", "must be a report that the permanent report can be");
   const { degrade: once } = /** @type {Required<Sampler>} */ (sampler);
   return once(kept, next);
 }

@@ -53,6 +53,7 @@
  * @property {string} name
  * @property {"|u1" | "<u2" | "<u4" | "<u8"} dtype
  * @property {number} length how many numbers of this type a report has.
+ * @property {number} [limit] what each of them is below; a program does not state it.
  *
  * @typedef {Json & { readonly sampler: string, readonly columns: readonly Column[] }} Program
  *
