@@ -278,8 +278,8 @@ def _undecided_together(problems: list[Problem]) -> list[Problem]:
     """The same problems, with one line for all questions that lack both mechanism and epsilon."""
     lacking: dict[Path, list[Problem]] = {}
     for problem in problems:
-        place, missing, _ = problem.text.partition(": is missing")
-        if missing and problem.path[:1] == ("attributes",) and place.endswith(_OPEN_KEYS):
+        where, missing, _ = problem.text.partition(": is missing")
+        if missing and problem.path[:1] == ("attributes",) and where.endswith(_OPEN_KEYS):
             lacking.setdefault(problem.path[:2], []).append(problem)
     whole = {path: both for path, both in lacking.items() if len(both) == len(_OPEN_KEYS)}
     if len(whole) <= _FEW:
