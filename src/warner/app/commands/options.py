@@ -219,13 +219,13 @@ class Output:
             flag = "--json" if self.as_json else "--csv"
             remedy = f"Correct its name. {flag} names no file to write: that is the option -o"
             raise ArgumentError(absent[0], "does not exist", None, remedy)
+        for path in (*self.paths, plot):
+            refuse_overwriting(path, *inputs)
         if plot is not None:
             from warner.results.drawing import FORMATS, SUFFIXES
 
             if Path(plot).suffix not in SUFFIXES:
                 raise ArgumentError("--plot", f"must end in {FORMATS}", plot)
-        for path in (*self.paths, plot):
-            refuse_overwriting(path, *inputs)
         refuse_shared_outputs(*(("--output", path) for path in self.paths), ("--plot", plot))
         ends = [".json"] if self.as_json else [".csv"] if self.as_csv else _ENDINGS
         text = "" if len(ends) == 1 else ", or .txt for the table as text"
