@@ -28,7 +28,7 @@ from warner.domains import Domain
 from warner.io import data_sets, formats
 from warner.io.report_file import ReportFile
 from warner.mechanisms import Mechanism, OneOf, from_header
-from warner.reports.public_columns import columns_of_both, secret_column
+from warner.reports.public_columns import Key, columns_of_both, secret_column
 from warner.reports.tally import (
     TalliesOfGroups,
     Tally,
@@ -338,24 +338,33 @@ class GroupsBefore:
         """Which two groups have equal counts that are no chance, in words; "" where none have."""
         from warner.results.from_tally import label
 
-        first = next(iter(tallies.values()), None)
-        if first is None or not first.columns:
-            return ""
-        digests = [blake2b(digest_size=16) for _ in first]
-        for name, tally in sorted(tallies.items()):
+        grouped = {name: tally for name, tally in sorted(tallies.items()) if tally.columns}
+        # Tallies of one file can have different groups, as where people left out a question.
+        digests: dict[Key, Any] = {}
+        for name, tally in grouped.items():
             start = f"{name!r}:{canonical(tally.header)}".encode()
-            for digest, content in zip(digests, tally.contents(), strict=True):
-                digest.update(start + content)
-        for i, (key, n) in enumerate(zip(first, first.sizes.tolist(), strict=True)):
-            group = f"the group {label(key)}"
-            other, twin = (
-                self.seen.setdefault(digests[i].digest(), (path, group)) if n else ("", "")
-            )
-            if not n or (other, twin) == (path, group):
-                continue
-            chance = min(float(tally.chances_of_twins()[i]) for tally in tallies.values())
-            # One pair of all groups is equal by chance: a union bound.
-            if chance * len(self.seen) * (len(self.seen) + 1) / 2 < NO_CHANCE:
+            contents = zip(tally, tally.sizes.tolist(), tally.contents(), strict=True)
+            for key, n, content in contents:
+                if n:
+                    digests.setdefault(key, blake2b(digest_size=16)).update(start + content)
+        again: dict[Key, tuple[str, str]] = {}
+        for key, digest in digests.items():
+            here = path, f"the group {label(key)}"
+            before = self.seen.setdefault(digest.digest(), here)
+            if before != here:
+                again[key] = before
+        if not again:
+            return ""
+        chances = dict.fromkeys(again, 1.0)
+        for tally in grouped.values():  # once for all groups: many small ones are alike by chance
+            for key, chance in zip(tally, tally.chances_of_twins().tolist(), strict=True):
+                if key in chances:
+                    chances[key] = min(chances[key], chance)
+        # One pair of all groups is equal by chance: a union bound.
+        pairs = len(self.seen) * (len(self.seen) + 1) / 2
+        for key, (other, twin) in again.items():
+            if chances[key] * pairs < NO_CHANCE:
+                group = f"the group {label(key)}"
                 return f"{twin} of {other} and {group} of {path}, which have equal counts"
         return ""
 

@@ -15,13 +15,14 @@ import pytest
 
 import warner
 from tests.spec.app._command import run
-from warner import Study, io
+from warner import Categorical, RandomizedResponse, Study, io
 from warner.app.expected_groups import require_groups
+from warner.app.what_files_hold import GroupsBefore
 from warner.domains.interval import Dates
 from warner.errors import ArgumentError, StudyError
 from warner.io.public_values import AnswerCopyCheck
 from warner.reports.public_columns import PublicColumn
-from warner.reports.tally import load_tallies
+from warner.reports.tally import Tally, dump_tallies, load_tallies
 from warner.results.result_files import COLUMNS
 
 STUDY = """
@@ -143,6 +144,31 @@ def test_tallies_of_groups_merge_as_before(here: Path) -> None:
         "must all be tallies of groups of people, or all tallies without groups"
         in run("estimate", "a.json", "plain.json", ok=False).output
     )
+
+
+def test_tallies_whose_questions_have_different_groups_merge(here: Path) -> None:
+    """Rejects a search for equal groups that takes all questions to have the same groups."""
+    coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+    for name, codes in (("a", [0, 1, 0] * 10), ("b", [1, 1, 0] * 10)):
+        tally = coin.tally(coin.reports(codes), {"ward": [1] * 10 + [2] * 20})
+        other = coin.tally(coin.reports(codes[::-1]), {"ward": [2] * 30})
+        Path(f"{name}.json").write_text(dump_tallies({"smokes": tally, "drinks": other}))
+    run("merge", "a.json", "b.json", "-o", "c.json")
+    merged = load_tallies("c.json")
+    assert list(merged["smokes"]) == [(1,), (2,)] and list(merged["drinks"]) == [(2,)]
+
+
+def test_many_small_groups_are_compared_with_one_computation_of_chances(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rejects one for each pair of equal groups: a household is a group, and most are alike."""
+    coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+    said = [0, 1, 1] * 100 + [1, 0, 0, 1] * 75
+    tally = coin.tally(coin.reports(said), {"household": list(range(300)) * 2})
+    calls, chances = [], Tally.chances_of_twins
+    monkeypatch.setattr(Tally, "chances_of_twins", lambda t: calls.append(t) or chances(t))
+    assert GroupsBefore().twins("a.csv", {"smokes": tally}) == ""
+    assert len(calls) == 1
 
 
 def test_groups_with_budgets_of_their_own_are_estimated_together(here: Path) -> None:
