@@ -118,6 +118,7 @@ def test_more_forged_reports_widen_the_bounds_up_to_everything() -> None:
 
 
 def test_the_command_line_bounds_shares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rejects a comma that is left out: 0,05 would be 5 reports."""
     monkeypatch.chdir(tmp_path)
     Path("study.toml").write_text(STUDY, encoding="utf-8")
     answers = "smokes,age\n" + "".join(f"{v},{i % 10}\n" for i, v in enumerate(["no", "yes"] * 400))
@@ -136,10 +137,11 @@ def test_the_command_line_bounds_shares(tmp_path: Path, monkeypatch: pytest.Monk
     assert said.count("if up to 8 reports (1 %) were made up") == 2
     counted = json.loads(run("estimate", "tally.json", "--forged", "8", "--json").stdout)
     assert counted[0]["if_forged"] == data[0]["if_forged"] | {"reports": 8}
-    assert (
-        "must be above 0 % and below 100 % of the reports"
-        in run("estimate", "tally.json", "--forged", "1", ok=False).output
-    )
+    for wrong in ("1", "0,05", "1,5"):
+        assert (
+            "must be above 0 % and below 100 % of the reports"
+            in run("estimate", "tally.json", "--forged", wrong, ok=False).output
+        )
 
 
 def test_each_group_has_the_bounds_of_its_own_reports(

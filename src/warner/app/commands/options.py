@@ -7,6 +7,7 @@ import functools
 import io
 import json
 import math
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -462,9 +463,9 @@ class MadeUp(click.ParamType):  # type: ignore[type-arg]  # generic since click 
         """The part as a number between 0 and 1, or a whole number; refused elsewhere."""
         from warner.designs.chances import chance
 
-        text = str(value).replace(",", "")
-        if text.isdecimal() and int(text) > 1:
-            return int(text)
+        # A comma separates thousands: 0,05 with a decimal comma is no number of reports.
+        if re.fullmatch(r"[1-9]\d*|[1-9]\d{0,2}(,\d{3})+", str(value)) and value != "1":
+            return int(str(value).replace(",", ""))
         try:
             return float(chance("forged", value))
         except ArgumentError:
