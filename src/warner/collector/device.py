@@ -169,7 +169,8 @@ class Device:
 
         Args:
             answers: {question: answer}, of items {item: "yes" or "no"}; None for no answer, where
-
+                the study has ``missing = "answer"``. All questions need an answer, or only those
+                that :meth:`questions` names. Those that are not drawn are checked and not used.
             public: {public column: value}.
             code: the invitation code, where people are invited.
 
