@@ -152,11 +152,16 @@ test("send: an open page asks which study the collector has now", async () => {
 });
 
 test("survey: without a connection it is the one that was read last", async () => {
-  // Rejects a page that forgets the survey when its connection breaks, and one that fetches nothing.
+  // Rejects a page that forgets the survey when its connection breaks, or when a network asks for a
+  // login, and one that fetches nothing.
   const collector = "https://offline.example.org/";
   let text = served;
   await collecting(() => text, async () => {
     const before = await survey(null, collector);
+    text = null;
+    assert.deepEqual(await survey(null, collector), before);
+    text = "<p>Log in</p>";
+    await assert.rejects(survey(null, collector));
     text = null;
     assert.deepEqual(await survey(null, collector), before);
     await assert.rejects(survey(null, "https://never.example.org/"), TypeError);
