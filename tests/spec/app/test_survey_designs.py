@@ -6,6 +6,7 @@ import csv
 import html
 import json
 import re
+import shlex
 import shutil
 from pathlib import Path
 
@@ -113,6 +114,15 @@ def test_groups_of_any_column_are_estimated_and_compared(here: Path) -> None:
     d, low, high, error = (float(row[key]) for key in ("difference", "low", "high", "error"))
     # Student's t with at most 22 degrees of freedom
     assert 1.96 < (high - d) / error < 2.6 and np.isclose(high - d, d - low)
+
+
+def test_the_command_that_a_tally_proposes_can_be_copied(here: Path) -> None:
+    """Rejects a name with a blank that a shell splits in two."""
+    Path("s.toml").rename("my study.toml")
+    said = run("tally", "r.parquet", "--study", "my study.toml", "-o", "all of it.json").stderr
+    command = said.strip().splitlines()[-1].partition("again: warner ")[2]
+    assert command == "estimate 'all of it.json' --study 'my study.toml'"
+    run(*shlex.split(command))
 
 
 def test_a_page_has_the_numbers_of_the_estimate(here: Path) -> None:

@@ -617,11 +617,12 @@ def tally(
         write_tallies(total, paths[group], group if len(counted) > 1 else None)
     if names is not None:
         _warn_of_groups(totals.values(), smallest_group)
-    if plan is not None and plan.design is not None:
+    if study is not None and plan is not None and plan.design is not None:
         written = "TALLY" if output == "-" else shlex.join(paths.values())
         say(
             f"The study says how people were drawn ({plan.design.text}). To let estimates allow "
-            f"for this, name the study again: warner estimate {written} --study {study}"
+            f"for this, name the study again: warner estimate {written} --study "
+            f"{shlex.quote(study)}"
         )
 
 
