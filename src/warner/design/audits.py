@@ -269,17 +269,23 @@ def sampled_bound(
         # The unprotected value may be named, so only events likelier under the protected one count.
         values, other, one_sided = np.flatnonzero(sensitive), int(np.argmin(sensitive)), True
     tried = values[np.unique(np.linspace(0, len(values) - 1, _TRIED).round().astype(int))]
-    first, last = _most_different(mechanism, tried, other, max(2, samples // len(tried)), draw)
+    few = max(2, samples // len(tried))
+    first, last = _most_different(mechanism, tried, other, few, one_sided, draw)
     a, b = (draw(np.full(samples, x)) for x in (first, last))
     bound = 0.0
-    for likely, unlikely in ((a, b),) if one_sided else ((a, b), (b, a)):
+    for likely, unlikely in _ways(a, b, one_sided):
         event, _ = _most_telling(likely[:half], unlikely[:half])
         hits = [int(np.count_nonzero(event(reports[half:]))) for reports in (likely, unlikely)]
         bound = max(bound, _log_bound(hits[0], hits[1], samples - half, delta))
     distances = mechanism.distances(np.array([first, last]))
     bound = bound if distances is None else bound / float(distances[0, 1])
-    both = 1 if not one_sided and other in tried else 0
-    return Sampled(bound, samples, (min(first, last), max(first, last)), len(tried) + 1 - both)
+    pair = min(first, last), max(first, last)
+    return Sampled(bound, samples, pair, len({*tried.tolist(), other}))
+
+
+def _ways(a: np.ndarray, b: np.ndarray, one_sided: bool) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Reports of which some events are likely, and reports of which the same are to be unlikely."""
+    return [(a, b)] if one_sided else [(a, b), (b, a)]
 
 
 def _most_different(
@@ -287,6 +293,7 @@ def _most_different(
     values: np.ndarray,
     other: int,
     few: int,
+    one_sided: bool,
     draw: Callable[[np.ndarray], np.ndarray],
 ) -> tuple[int, int]:
     """The value (T,) whose reports tell it best from another one, and that one.
@@ -294,10 +301,13 @@ def _most_different(
     The other one is the last value, or the first for the last value itself.
     """
     pairs = [(int(x), other if x != other else int(values[0])) for x in values]
-    if len(pairs) <= 2:
+    if len(set(map(frozenset, pairs))) == 1:
         return pairs[0]
     reports = {x: draw(np.full(few, x)) for x in {x for pair in pairs for x in pair}}
-    scores = [_most_telling(reports[x], reports[y])[1] for x, y in pairs]
+    scores = [
+        max(_most_telling(*way)[1] for way in _ways(reports[x], reports[y], one_sided))
+        for x, y in pairs
+    ]
     distances = mechanism.distances(np.append(values, other))
     if distances is not None:  # epsilon is per unit of distance
         position = {int(x): i for i, x in enumerate(np.append(values, other))}

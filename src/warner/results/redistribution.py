@@ -105,7 +105,7 @@ class Redistributed:
         self,
         level: float = 0.95,
         target: str = "population",
-        replicates: int = 200,
+        replicates: int | None = None,
         rng: np.random.Generator | None = None,
     ) -> np.ndarray:
         """Bootstrap intervals for the shares, as if the background knowledge were true.
@@ -113,7 +113,8 @@ class Redistributed:
         Args:
             level: coverage, in [0.5, 1).
             target: ``"population"`` or ``"respondents"``.
-            replicates: number of simulated tallies, at least 20 and 1 / (1 - level).
+            replicates: number of simulated tallies, at least 20 and 1 / (1 - level). None takes
+                200, or more where the level needs more.
             rng: None for fresh randomness.
 
         Returns:

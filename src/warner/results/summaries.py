@@ -96,7 +96,7 @@ class Quantity(BoundedNumber):
         level: float = 0.95,
         target: str = "population",
         kind: str | None = None,
-        replicates: int = 200,
+        replicates: int | None = None,
         rng: np.random.Generator | None = None,
         planned: int | None = None,
     ) -> np.ndarray:
@@ -132,7 +132,8 @@ class Quantity(BoundedNumber):
                 reports of the marginal alone and widens the interval to hold the estimate.
                 ``"anytime"``, or ``"anytime:1000"`` with the planned number of reports, holds at
                 every look, see :func:`anytime_limits`. Variances have none.
-            replicates: the number of replicates of the bootstrap.
+            replicates: the number of replicates of the bootstrap, as in
+                :meth:`warner.Estimate.interval`.
             rng: the generator of the bootstrap; None for fresh randomness.
             planned: for ``"anytime"``, the number of reports planned before the first look.
 

@@ -60,6 +60,34 @@ def test_samples_are_of_the_values_that_leak(value: int) -> None:
     assert not run.holds and str(value) in pair
 
 
+@pytest.mark.parametrize("value", [0, 1])
+def test_samples_are_of_the_protected_value_that_leaks(value: int) -> None:
+    """Rejects the first of two protected values without a look at the other, and a method that says
+    that both were tried.
+    """
+
+    class SendsOne(UtilityOptimizedRR):
+        def _sample(self, index: np.ndarray, source: Any) -> dict[str, np.ndarray]:
+            report = super()._sample(index, source)["report"]
+            return {"report": np.where(index == value, index, report)}
+
+    run = warner.audit(SendsOne(warner.Integers(0, 2), 1.0, [0, 1]), samples=20_000)
+    assert not run.holds
+    assert f"values number {value} and 2 were drawn, which differed most among 3" in run.method
+
+
+def test_samples_are_of_the_value_that_never_sends_a_report() -> None:
+    """Rejects a search for reports that a value sends more often than the last one alone."""
+
+    class NeverSendsTheLast(RandomizedResponse):
+        def _sample(self, index: np.ndarray, source: Any) -> dict[str, np.ndarray]:
+            report = super()._sample(index, source)["report"]
+            return {"report": np.where((index == 3) & (report == 19), index, report)}
+
+    run = warner.audit(NeverSendsTheLast(warner.Integers(0, 19), 1.0), samples=50_000)
+    assert not run.holds and "values number 3 and 19 were drawn" in run.method
+
+
 @pytest.mark.parametrize("name", ["Truthful", "RandomizedResponse"])
 def test_an_audit_says_where_the_sampler_of_others_was_not_run(name: str) -> None:
     """Rejects an audit of a law alone that reads like one of a sampler that sends the answer."""
