@@ -381,7 +381,8 @@ class Estimate(Solution):
                 these two and ``"fisher"``. Means, variances, quantiles and ranges have intervals
                 of their own, such as ``mean().interval()``.
             replicates: number of simulated tallies of the bootstrap, at least 20 and
-                1 / (1 - level). None takes 200, or more where the level needs more.
+                1 / (1 - level). None takes 200, or up to 10,000 where the level needs
+                more.
             rng: the generator of the draws for ``"bootstrap"`` and ``"posterior"``. None gives the
                 bootstrap fresh draws, and the posterior the same draws at every call.
             planned: for ``"anytime"``, the number of reports that was planned before the first

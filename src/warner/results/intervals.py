@@ -39,7 +39,7 @@ _OF_DESIGNS = ("score", "wald", "simultaneous")
 _AT_A_TIME = 2**22  # numbers in the tallies that a bootstrap holds together
 _ROUNDING = 1e-9  # an estimate within it of a limit is inside
 _ABOUT_AS_SHORT = 1.15
-_REPLICATES = 200  # of a bootstrap, where the level needs no more
+_REPLICATES = 200, 10_000  # of a bootstrap: the usual number, and the most that a level may need
 _DRAWS = 1000  # the 0.025 quantile of so many draws is that of a share within 0.005 (one sd)
 
 
@@ -336,7 +336,8 @@ def bootstrap(
     # At least one replicate is expected beyond the limits, which else are those of a lower level.
     least = max(20, math.ceil(round(1 / alpha, 6)))
     remedy = f"An interval of {100 * level:g} % needs so many: pass replicates={least}"
-    replicates = max(_REPLICATES, least) if replicates is None else replicates
+    usual, most = _REPLICATES
+    replicates = min(max(usual, least), most) if replicates is None else replicates
     integer("replicates", replicates, least, remedy=remedy)
     rng = _generator(rng)
     data = solution.data

@@ -114,7 +114,7 @@ class Redistributed:
             level: coverage, in [0.5, 1).
             target: ``"population"`` or ``"respondents"``.
             replicates: number of simulated tallies, at least 20 and 1 / (1 - level). None takes
-                200, or more where the level needs more.
+                200, or up to 10,000 where the level needs more.
             rng: None for fresh randomness.
 
         Returns:

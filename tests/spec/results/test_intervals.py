@@ -894,5 +894,20 @@ def test_a_bootstrap_of_few_replicates_has_no_level_that_it_cannot_show() -> Non
     coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
     result = estimate(coin.tally(coin.randomize(["no", "yes"] * 50, np.random.default_rng(1))))
     with pytest.raises(ArgumentError, match=r"at least 10000; got 200\. An interval of 99\.99 %"):
-        result.interval(0.9999, kind="bootstrap")
+        result.interval(0.9999, kind="bootstrap", replicates=200)
+    with pytest.raises(
+        ArgumentError, match=r"at least 100000; got 10000\. An interval of 99\.999 %"
+    ):
+        result.interval(0.99999, kind="bootstrap")
     assert result.interval(0.99, kind="bootstrap").shape == (2, 2)
+
+
+def test_tables_of_a_high_level_have_the_replicates_that_it_needs() -> None:
+    """Rejects a table of 99.9 % that asks for replicates, which only interval() takes."""
+    pairs = warner.Product(a=warner.Integers(0, 1), b=warner.Integers(0, 1))
+    device = warner.UnaryEncoding(pairs, 2.0)
+    answers = {"a": [0, 1] * 50, "b": [0, 0, 1, 1] * 25}
+    tally = device.tally(device.randomize(answers, np.random.default_rng(1)), keep_reports=True)
+    of_a = estimate(tally).marginal("a")
+    assert of_a.rows(0.999)[0]["high"] > of_a.rows(0.9)[0]["high"]
+    assert "99.9 % interval" in str(of_a.table(0.999))
