@@ -1082,7 +1082,8 @@ class DenseChannel(MatrixRows, Channel):
             raise ArgumentError("matrix", rule, f"shape {self.matrix.shape}")
         remedy = "Each column has the probabilities of all reports for one value"
         if not (np.isfinite(self.matrix).all() and (self.matrix >= 0).all()):
-            got = f"an entry {self.matrix.min():.3g}"
+            wrong = self.matrix[~((self.matrix >= 0) & (self.matrix < np.inf))]
+            got = f"an entry {wrong[0]:.3g}"
             raise ArgumentError("matrix", "must have finite entries of at least 0", got, remedy)
         sums = self.matrix.sum(axis=0)
         worst = int(np.argmax(np.abs(sums - 1)))

@@ -293,6 +293,8 @@ def levels_from(
 
 def are_codes(column: Column) -> bool:
     """Whether numbers are few whole ones, so that they may be codes of categories."""
+    if not len(column):
+        return False
     different = np.unique(column)
     is_whole = column.dtype.kind == "f" and bool((different == np.floor(different)).all())
     return is_whole and len(different) <= _MOST_CODES and different[0] >= 0
@@ -426,13 +428,16 @@ def columns_of(covariates: Any, used: Container[str] | None = None) -> dict[str,
     else:
         is_mapping = isinstance(covariates, Mapping)
         table, check = (covariates, _checked) if is_mapping else (_frame(covariates), _of_frame)
-        columns = {}
+        columns, unusable = {}, None
         for name in table if is_mapping else table.columns:
             try:
                 columns[str(name)] = check(str(name), table[name])
-            except WarnerError:
+            except WarnerError as error:
+                unusable = unusable or error
                 if used is None or name in used:
                     raise
+        if not columns and unusable is not None:
+            raise unusable
     if not columns:
         remedy = "For a regression without covariates, the formula is 1, as in 'smokes ~ 1'"
         raise ArgumentError("covariates", "must have at least one column", None, remedy)

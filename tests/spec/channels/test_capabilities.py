@@ -40,6 +40,14 @@ STRUCTURED: dict[str, LikelihoodOperator] = {
 }
 
 
+@pytest.mark.parametrize("wrong, shown", [(np.inf, "inf"), (np.nan, "nan"), (-0.1, "-0.1")])
+def test_a_matrix_is_refused_for_the_entry_that_is_wrong(wrong: float, shown: str) -> None:
+    """Rejects the least entry, which is right where another one is infinite."""
+    matrix = np.array([[0.5, 0.5], [0.5, wrong]])
+    said = refused(ArgumentError, "finite entries of at least 0", DenseChannel, matrix)
+    assert f"got an entry {shown}." in str(said)
+
+
 def test_a_matrix_has_no_structure_to_tell_of() -> None:
     """The defaults: what a new channel says of itself before it replaces anything."""
     channel = DenseChannel(np.random.default_rng(0).dirichlet(np.ones(5), 4).T)

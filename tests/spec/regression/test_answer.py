@@ -349,6 +349,8 @@ def test_only_the_columns_that_are_used_need_numbers_or_text() -> None:
         refused((ArgumentError, ArgumentTypeError), words, regress, REPORTS, people)
         roles = {"formula": "age ~ often", "hidden": "often ~ gaps"}
         refused(ArgumentError, "column 'gaps'", regress, REPORTS, people, **roles)
+        # Where no column is left, this says why, and not that there was none.
+        refused(ArgumentError, "column 'gaps'", regress, REPORTS, frame({"gaps": gaps}), "1")
 
 
 def _all_finite(found: warner.regression.answer.Regression) -> bool:
