@@ -405,10 +405,6 @@ class Coefficients(Tabular):
         """
         word = "Status" if self.status.is_final else "WARNING"
         sentences = [*self._sentences(level), f"{word}: {self.status.value}.{self._farthest}"]
-        if not self.status.is_final and all(isinstance(x, int | float) for x in self.outcomes):
-            sentences.append(
-                "The mean of numbers needs fewer coefficients: kind='mean', or --mean."
-            )
         sentences += [*self.doubts, *([FOLLOWED] if self.on_paper else [])]
         rows, interval = self.rows(level), f"{100 * level:.4g} % interval"
         # Of the log-odds the errors are enough where there is little room, of odds ratios not.

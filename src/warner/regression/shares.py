@@ -381,11 +381,15 @@ def shares_of(
         groups = len(likelihood.weights)
         intercepts = Intercepts(str(people.random), groups, deviation.estimate, joint)
     constant = float(np.average(answers.logs[answers.report], weights=weights))
+    doubts = [*people.doubts(drawn), *answers.doubts]
+    has_mean = domain.is_numeric and link == "logit" and people.random is None
+    if has_mean and not solution.best.ending.is_final:
+        doubts.append("The mean of numbers needs fewer coefficients: kind='mean', or --mean.")
     return Regression(
         **fields_of(solution, slice(0, size), design, classes.labels[1:], others),
         survey=drawn,
         in_groups=people.in_groups,
-        doubts=(*people.doubts(drawn), *answers.doubts),
+        doubts=tuple(doubts),
         on_paper=answers.on_paper,
         n=len(matrix),
         errors=used,

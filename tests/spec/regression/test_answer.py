@@ -353,6 +353,17 @@ def test_only_the_columns_that_are_used_need_numbers_or_text() -> None:
         refused(ArgumentError, "column 'gaps'", regress, REPORTS, frame({"gaps": gaps}), "1")
 
 
+def test_the_mean_is_advised_only_where_it_can_be_computed() -> None:
+    """Rejects advice to take the mean of labels that are numbers, which is refused."""
+    age = {"age": np.repeat([0.0, 1.0], 300)}
+    advice = "The mean of numbers needs fewer coefficients"
+    for domain, has_mean in ((Integers(1, 3), True), (Categorical([1, 2, 3]), False)):
+        open_ = RandomizedResponse(domain, float("inf"))
+        found = regress(open_.randomize([1] * 300 + [2] * 300), age)
+        assert not found.status.is_final
+        assert any(advice in doubt for doubt in found.doubts) is has_mean
+
+
 def _all_finite(found: warner.regression.answer.Regression) -> bool:
     parts = (found.coefficients, found.standard_errors, found.z, found.p_values, found.interval())
     predicted = found.predict({"age": [30.0, 70.0]})
