@@ -347,6 +347,11 @@ def _each_report(mechanism: Mechanism, step: int = 1) -> list[LikelihoodData]:
     return [likelihood_data(tally) for tally in tallies]
 
 
+def _spread(values: np.ndarray, count: int) -> np.ndarray:
+    """Some values (V,), at equal distances; all, where they are not more than that."""
+    return values[np.unique(np.linspace(0, len(values) - 1, count).round().astype(int))]
+
+
 class _Subject:
     """A mechanism whose properties are checked; each check is a method that returns a figure."""
 
@@ -393,8 +398,9 @@ class _Subject:
         bits = self.draws * self.mechanism.schema.bytes_per_report
         require(bits < 2**31, f"{self.draws} reports take {bits / 2**30:.0f} GiB; pass fewer draws")
         # A leak can be at any value, so none is left out where there are not very many.
-        chosen = self._spread(_VALUES)
-        others = np.setdiff1d(self._spread(_TESTED), chosen)
+        several = _spread(np.arange(self.size), _TESTED)
+        chosen = _spread(several, _VALUES)
+        others = np.setdiff1d(several, chosen)
         tested = [(self.draws, chosen)]
         if len(others):
             fewer = min(self.draws, max(_FEWEST, _VALUES * self.draws // len(others)))
@@ -415,10 +421,6 @@ class _Subject:
             f"no fault found: smallest p-value {p:.2g}, from {counts}; an error of {bound:.2g} in "
             "a probability would be found"
         ) + (f"; {untested:,} other values were not tested" if untested else "")
-
-    def _spread(self, count: int) -> np.ndarray:
-        """Some values, spread over the domain; all, where they are not more than that."""
-        return np.unique(np.linspace(0, self.size - 1, count).round().astype(int))
 
     def persons(self) -> str:
         ends = np.unique([0, self.size - 1])
