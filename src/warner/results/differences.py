@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -89,10 +89,6 @@ from warner.results.wald_tests import (
     numbers_of_values,
     shown_p,
 )
-
-if TYPE_CHECKING:
-    pass
-
 
 _SAME_P = 1e-9  # relative, of two values, whose p-values differ by rounding alone
 _SUMMARIES = "mean,median,quantile:0.25,quantile:0.75"  # compared with the bands of numbers
@@ -568,12 +564,8 @@ def compare_groups(
             if given is not None:
                 rule = "can be used only with groups, not with two estimates"
                 raise ArgumentError(name, rule, show(given), f"Leave out the argument {name}")
-        columns, left_out, doubt, hint = (
-            (),
-            (),
-            "",
-            "",
-        )  # two estimates say themselves what is doubtful
+        # Two estimates say themselves what is doubtful.
+        columns, left_out, doubt, hint = (), (), "", ""
         if isinstance(names, str) or len(names) != 2:
             raise ArgumentError("names", "must be two texts, one for each estimate", show(names))
         samples = [_sample(x, name, target) for x, name in zip((a, b), names, strict=True)]

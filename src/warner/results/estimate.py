@@ -1163,7 +1163,7 @@ def _of_table(
     for g, data in enumerate(steps(table.parts, "estimating groups")):
         member = None if data is None else _of_one(data, method)
         if member is not None:
-            member = replace(member, plausibility=table.of_groups[g])
+            member = replace(member, plausibility=table.of_groups[g], group=table.named(g))
         members.append(member)
         if member is not None:
             shares[g] = member.probabilities

@@ -21,6 +21,7 @@ from warner._core.errors import (
     ValuesError,
     warn,
 )
+from warner._core.table import as_text
 from warner._core.text import canonical, meant
 from warner.channels import LikelihoodOperator
 from warner.domains import Domain
@@ -465,6 +466,11 @@ class GroupTable:
             return self.keys.index(values)
         labels = self.labels
         return labels.index(key) if isinstance(key, str) and labels.count(key) == 1 else None
+
+    def named(self, g: int) -> str:
+        """The group of people, for the title of its table, such as "ward north"."""
+        pairs = zip(self.names, self.keys[g], strict=True)
+        return ", ".join(f"{name} {as_text(value)}" for name, value in pairs)
 
     def place(self, key: Any, name: str = "group") -> int:
         """The position of a group, which must be one."""

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -28,7 +28,6 @@ import numpy as np
 from warner._core.checks import choice, show, unknown
 from warner._core.errors import ArgumentError, ArgumentTypeError, EmptyError, WarnerError
 from warner._core.progress import steps
-from warner._core.table import as_text
 from warner.estimators import Estimator
 from warner.estimators.base import Fit, LikelihoodData, Status
 from warner.mechanisms import Mechanism
@@ -611,16 +610,11 @@ class GroupAxis:
             raise EmptyError(f"group {self.table.labels[g]}", rule, None, remedy)
         if self.posterior is None:
             member: Solution = self.members[g]
-            return replace(member, group=self.named(g))
+            return member
         fit = Fit(self.probabilities[g].copy(), Status.COMPLETED)
         posterior = self.posterior.of_shares
         normal = NormalPosterior(posterior.mean[g], posterior.deviation[g])
-        return Solution(fit, data, PooledShares(self.pool), self.named(g), normal=normal)
-
-    def named(self, g: int) -> str:
-        """The group of people, for the title of its table, such as "ward north"."""
-        pairs = zip(self.table.names, self.table.keys[g], strict=True)
-        return ", ".join(f"{name} {as_text(value)}" for name, value in pairs)
+        return Solution(fit, data, PooledShares(self.pool), self.table.named(g), normal=normal)
 
 
 def pooled_axis(table: GroupTable, pool: str, time: str | None) -> GroupAxis:

@@ -83,6 +83,7 @@ def test_groups_alone_are_what_estimate_makes_of_each() -> None:
         assert found[key] == own
         # The table of a group says which group it is of.
         assert str(found[key]).startswith(f"group {key[0]}: {tally.n} simulated reports\n")
+        assert found[key] is found[key], "a copy computes its intervals again"
         assert found.interval()[found.keys.index(key)] == pytest.approx(own.interval())
 
 
