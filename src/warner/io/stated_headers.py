@@ -73,7 +73,7 @@ class StatedHeader:
                 "The frame does not say which mechanism made its reports, or whether they are "
                 f"simulated. They are counted as {codes_in_words(of)}. If that is right, write "
                 f"{counter}.tally({reports}{groups}), which does not warn. If they are simulated, "
-                "add simulated=True to the arguments of reports."
+                f"write {reports.replace(')', ', simulated=True)')}."
             )
             warn(text, FrameWarning)
 
