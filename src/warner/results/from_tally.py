@@ -21,7 +21,6 @@ from warner._core.errors import (
     ValuesError,
     warn,
 )
-from warner._core.table import as_text
 from warner._core.text import canonical, meant
 from warner.channels import LikelihoodOperator
 from warner.domains import Domain
@@ -469,6 +468,8 @@ class GroupTable:
 
     def named(self, g: int) -> str:
         """The group of people, for the title of its table, such as "ward north"."""
+        from warner._core.table import as_text
+
         pairs = zip(self.names, self.keys[g], strict=True)
         return ", ".join(f"{name} {as_text(value)}" for name, value in pairs)
 

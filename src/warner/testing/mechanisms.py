@@ -349,7 +349,7 @@ def _each_report(mechanism: Mechanism, step: int = 1) -> list[LikelihoodData]:
 
 def _spread(values: np.ndarray, count: int) -> np.ndarray:
     """Some values (V,), at equal distances; all, where they are not more than that."""
-    return values[np.unique(np.linspace(0, len(values) - 1, count).round().astype(int))]
+    return np.asarray(values[np.unique(np.linspace(0, len(values) - 1, count).round().astype(int))])
 
 
 class _Subject:
