@@ -167,11 +167,14 @@ def counted_twice(
     if (factors == 1).all():
         return None
     keys = list(first)
-    groups = {"all": np.ones(len(keys), dtype=bool)}
+    # What people have in common, and the number of that of each group: all, and each public value.
+    wholes = [(["all"], np.zeros(len(keys), dtype=np.int64))]
     for i, column in enumerate(first.columns):
-        values = [key[i] for key in keys]
-        for value in dict.fromkeys(values):
-            groups[f"{column} {value}"] = np.array([each == value for each in values])
+        numbers: dict[Any, int] = {}
+        of_groups = np.array([numbers.setdefault(key[i], len(numbers)) for key in keys])
+        wholes.append(([f"{column} {value}" for value in numbers], of_groups))
+    looks = len(_TIMES) * (len(keys) + sum(len(names) for names, _ in wholes))
+    most = math.log(NO_CHANCE) - math.log(looks)
     for times in _TIMES:
         multiples = factors % times == 0
         if not multiples.any():
@@ -182,10 +185,11 @@ def counted_twice(
                 for name, tally in tallies.items()
             )
         )
-        most = math.log(NO_CHANCE) - math.log(len(_TIMES) * (len(groups) + len(keys)))
-        for name, chosen in groups.items():
-            if multiples[chosen].all() and chances[chosen].sum() < most:
-                return Copies(name, times)
+        for names, of_groups in wholes:
+            others = np.bincount(of_groups, ~multiples, minlength=len(names))
+            whole = np.bincount(of_groups, chances, minlength=len(names))
+            for i in np.flatnonzero((others == 0) & (whole < most)).tolist():
+                return Copies(names[i], times)
         # One group of several columns, such as a region in a week.
         for i in np.flatnonzero(multiples & (chances < most)).tolist():
             pairs = zip(first.columns, keys[i], strict=True)

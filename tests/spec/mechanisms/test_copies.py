@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -22,7 +23,7 @@ from warner import (
 )
 from warner.errors import ArgumentError, FrameWarning, ReportError
 from warner.mechanisms import Mechanism
-from warner.mechanisms.copies import least_probability, log_chance_of_multiples
+from warner.mechanisms.copies import counted_twice, least_probability, log_chance_of_multiples
 
 FOUR = Categorical(["a", "b", "c", "d"])
 TWO = PerAttribute(
@@ -169,6 +170,21 @@ def test_few_people_and_answers_with_hardly_any_noise_are_not_taken_for_copies()
             assert (tally.common_factors() % 2 == 0).all()
         coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
         coin.tally(coin.reports([0, 0, 1, 1] * 500))
+
+
+def test_many_small_groups_are_looked_at_together() -> None:
+    """Rejects a pass over all groups for each of them: a household is a group."""
+    coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+    tally = coin.tally(
+        coin.reports([0, 1, 1] * 1000 + [1, 0, 0, 1] * 750), {"household": [*range(3000)] * 2}
+    )
+    tracemalloc.start()
+    try:
+        assert counted_twice({"value": coin}, {"value": tally}) is None
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 1000 * len(tally)  # bytes; a byte for each pair would be more
 
 
 def test_a_misspelt_name_is_told_the_right_one() -> None:
