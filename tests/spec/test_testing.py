@@ -97,7 +97,7 @@ class UnderstatedLaw(Forced):
 def test_a_wrong_epsilon_is_rejected() -> None:
     failed = _failed(UnderstatedEpsilon(Integers(0, 2), 1.0))
     assert failed == {
-        "the audited epsilon is at most the requested one": "the reports have epsilon "
+        "the audited epsilon is at most the requested and the stated one": "the reports have epsilon "
         f"{Forced(Integers(0, 2), 1.0).epsilon:.9g}, but the guarantee states 0.5"
     }
     assert "reveal more than the mechanism states" in "".join(

@@ -309,10 +309,13 @@ class Comparison(Ranking[RankedMethod]):
         return LOSSES[self.loss].words
 
     def _title(self) -> str:
-        truths = f"{len(self.truths)} distribution{'s' * (len(self.truths) != 1)}"
+        of_people = f"{self.n:,} report{'s' * (self.n != 1)}"
+        if len(self.truths) == 1:
+            return f"{self.loss_name}, mean over {self.runs} simulated surveys of {of_people}"
+        each = " + ".join(str(truth.runs) for truth in self.truths)
         return (
-            f"{self.loss_name}, mean over {self.runs} simulated surveys of {self.n:,} "
-            f"report{'s' * (self.n != 1)}, drawn from {truths} of answers"
+            f"{self.loss_name}, mean over {len(self.truths)} distributions of answers, from which "
+            f"{each} surveys of {of_people} were simulated"
         )
 
     def _notes(self) -> list[str]:

@@ -259,12 +259,12 @@ class CountsTable:
         """Refuse counts of other numbers of rows than the table has."""
         if (counted != sizes).any():
             some, all_rows = int(counted.sum()), int(sizes.sum())
-            rule = f"counts {some:,} reports, but the table has {all_rows:,} rows"
-            if some == all_rows:
-                rule = (
-                    f"counts {some:,} reports, but some groups have more or fewer reports than rows"
-                )
             where = f"{self.path}: {attribute}: {name}"
+            if some == all_rows:
+                rule = "has in some groups other numbers of reports than the lines *,rows"
+                remedy = "Correct the table in the database, and run the statement again"
+                raise FileError(where, rule, None, remedy)
+            rule = f"counts {some:,} reports, but the table has {all_rows:,} rows"
             raise FileError(where, rule, None, _WHOLE_RESULT)
 
 

@@ -316,7 +316,7 @@ def check_mechanism(mechanism: Mechanism, draws: int = 100_000, seed: int = 0) -
         repr(mechanism),
         [
             ("the law sums to one", subject.law_sums_to_one),
-            ("the audited epsilon is at most the requested one", subject.epsilon),
+            ("the audited epsilon is at most the requested and the stated one", subject.epsilon),
             ("the sampler follows the law", subject.sampler),
             ("a report depends on its own person alone", subject.persons),
             ("the sampler draws from its source alone", subject.source),

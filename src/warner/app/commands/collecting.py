@@ -684,7 +684,7 @@ def merge(
     """Add up tallies (files of counts) of the same study, or of the same group of a study.
 
     The order of the files does not matter. Equal tallies are refused, because they are most likely
-    copies. So are tallies with equal counts in a group, or in two groups, if chance cannot explain
+    copies. Tallies in which two groups have equal counts are refused, too, if chance cannot explain
     this. In tallies without groups, the command cannot tell whether one file already contains
     another.
 

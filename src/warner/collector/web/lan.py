@@ -154,7 +154,7 @@ for its certificate. They go on with "Advanced" or "Show details". Answers are
 sent encrypted, but nothing proves that they go to this machine: somebody in the
 network could pretend to be this machine, and change the page. So use --lan only
 for a class, a workshop or a trial, in a network that you trust. To be sure that
-it is this machine, compare the SHA-256 of the certificate in the browser with:
+it is this machine, look at the certificate in the browser. Its SHA-256 must be:
 {digits[:48]}
 {digits[48:]}
 If no device reaches the address, a firewall blocks it, or the network does not
