@@ -67,7 +67,7 @@ def from_text(text: str, domain: Domain | None = None) -> PaperDesign:
     if name in NAMES_OF_GROUPS:
         rule = "must be a design for one group of people, but this design has several groups"
         remedy = "Use it with warner estimate --design, or in Python with groups_from_text"
-        if name == BOTH_CARDS:
+        if name == BOTH_CARDS and ":" in text:
             first = from_text(on_one_card(text))
             second = Crosswise(1 - first.p).text  # type: ignore[attr-defined]
             remedy = (

@@ -165,6 +165,8 @@ def test_designs_have_texts() -> None:
     }.items():
         assert repr(designs.groups_from_text(text)) == shown
     refused(ArgumentError, "groups_from_text", designs.from_text, "cheating:1/4,3/4")
+    # Without chances, no design that was not written is named.
+    refused(ArgumentError, "groups_from_text", designs.from_text, "extended-crosswise")
     refused(ArgumentError, "p1 and p2", designs.groups_from_text, "cheating:1/4")
     refused(ArgumentError, "must be one of cheating", designs.groups_from_text, "crosswise:1/4")
     refused(ArgumentError, "number of items", designs.groups_from_text, "list:three")
