@@ -24,7 +24,7 @@ from warner.design.default_errors import LOSS_NAMES, can_simulate, is_same_law, 
 from warner.design.paper_plans import PlannedDesign, table_of_designs
 from warner.design.planning import Plan, RankedMechanism, WantedDifference
 from warner.design.privacy_words import Odds, about_draw, certainty, odds_of, of_guarantee
-from warner.design.proposal import expect, in_points, scenarios_of
+from warner.design.proposal import expect, in_points, is_near_half, scenarios_of
 from warner.design.shuffling import Shuffled, protects_all_alike
 from warner.domains import Categorical, Items
 from warner.mechanisms import (
@@ -863,7 +863,7 @@ def _show_groups(planned: PlannedAttribute, sizes: Sequence[int]) -> None:
 def sentences(planned: PlannedAttribute) -> list[str]:
     """What to expect, as sentences."""
     proposal = planned.proposal
-    best, share = proposal.best, 100 * proposal.share
+    best = proposal.best
     expected, level = best.expected, 100 * proposal.level
     out = []
     if expected.share is None:
@@ -876,7 +876,7 @@ def sentences(planned: PlannedAttribute) -> list[str]:
             f"Expect a {level:.3g} % interval of {in_points(expected.share)} for the share of "
             f"{proposal.share_in_words}."
         )
-        if share < 40:  # the variance of a share is largest at a half
+        if not is_near_half(proposal.share):
             out.append(NEAR_HALF)
     if expected.mean is not None:
         ((low, high),) = proposal.domain.answered.ends

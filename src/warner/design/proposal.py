@@ -348,7 +348,11 @@ def in_points(width: float | None) -> str:
     return f"{points} point{'s' * (points != '1')}"
 
 
-NEAR_HALF = 0.4  # below it a share has a narrower interval than at a half, where it is widest
+def is_near_half(share: float) -> bool:
+    """Whether the interval of a share is about as wide as at a half, where it is widest."""
+    return abs(share - 0.5) <= 0.1
+
+
 _TELLS_NOTHING = 0.4  # width of the interval of a share
 
 
@@ -433,7 +437,7 @@ class Proposal(Tabular):
     def _limits(self) -> list[str]:
         """Of which shares the widths are not, and what values of several questions are."""
         notes = []
-        if self.best.expected.share is not None and self.share < NEAR_HALF:
+        if self.best.expected.share is not None and not is_near_half(self.share):
             notes.append(
                 "The interval of a share near 50 % is wider: to plan for it, pass share=0.5."
             )

@@ -755,7 +755,8 @@ def test_a_printed_proposal_says_of_which_shares_its_widths_are_not() -> None:
         printed = " ".join(str(warner.design.propose(domain, 5000, 2.0)).split())
         assert words in printed
         assert ("combinations of answers to tv, radio, each" in printed) == bool(names)
-    half = " ".join(str(warner.design.propose(several, 5000, 2.0, share=0.5)).split())
-    assert words not in half
+    for share in (0.4, 0.5, 0.6, 0.9):
+        printed = " ".join(str(warner.design.propose(several, 5000, 2.0, share=share)).split())
+        assert (words in printed) is (share == 0.9)
     point = str(warner.design.propose(several, 5000, 2.0, width=0.01).table())
     assert "1 point " in " ".join(point.split()) and "1 points" not in point
