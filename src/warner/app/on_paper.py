@@ -160,8 +160,8 @@ class DesignTest(NamedTuple):
     """Whether both groups of a design followed their cards."""
 
     sentence: str
-    law: str  # the statistic and p in words; "" where nothing could be tested
-    data: dict[str, Any]
+    law: str  # the statistic and p in words, or why there are none
+    data: dict[str, Any]  # empty where nothing could be tested
 
 
 @dataclass

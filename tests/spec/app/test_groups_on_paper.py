@@ -239,6 +239,10 @@ def test_the_test_of_the_extended_crosswise_design_stands_in_every_form(
         (test,) = json.loads(Path("e.json").read_text())[0]["fit_tests"]
         assert test["p"] < 0.01 and test["f_degrees"][1] < 30  # of 30 villages
         assert "allows for the clusters" in said
+    one_card = [line for line in Path("t.csv").read_text().splitlines() if "blue" not in line]
+    Path("one.csv").write_text("\n".join(one_card))
+    few = run("estimate", "one.csv", *command[2:], "--cluster", "village", "--json").stdout
+    assert "fit_tests" not in few
     alone = run(*command, "--by", "ward")
     shown = " ".join(alone.stdout.split())
     assert "counts each person once" in shown and failed in shown and failed not in alone.stderr

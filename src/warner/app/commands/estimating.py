@@ -265,7 +265,8 @@ class EstimateRequest:
         """Write the result, with the tests of designs in which two groups had different cards."""
         tests = self.paper.origin.design_tests
         sentences = [test.sentence for test in tests]
-        of_tests = {"fit_tests": [test.data for test in tests]} if tests else {}
+        made = [test.data for test in tests if test.data]  # none where few had one of the cards
+        of_tests = {"fit_tests": made} if made else {}
         summary = [("Test of the design", test.law) for test in tests]
 
         def with_tests(of: Table) -> Table:
