@@ -508,9 +508,9 @@ def _count_foreign(source: DataFile, path: str, plan: Study, request: CountReque
 
 
 def _say(sums: Sequence[GroupTotals], is_open: bool) -> None:
-    """Say what is to be said of the files, once for all arguments of which it holds.
+    """Say what is to be said of the files, once for all arguments that it is true of.
 
-    It is open whose reports they are where the command does not say it either.
+    ``is_open``: the command does not say, either, that foreign files are of this study.
     """
     foreign: dict[tuple[str, bool], list[GroupTotals]] = {}
     simulated = []

@@ -24,7 +24,7 @@ from warner.design.default_errors import LOSS_NAMES, can_simulate, is_same_law, 
 from warner.design.paper_plans import PlannedDesign, table_of_designs
 from warner.design.planning import Plan, RankedMechanism, WantedDifference
 from warner.design.privacy_words import Odds, about_draw, certainty, odds_of, of_guarantee
-from warner.design.proposal import expect, in_points, is_near_half, scenarios_of
+from warner.design.proposal import expect, in_points, is_near_half, near_half, scenarios_of
 from warner.design.shuffling import Shuffled, protects_all_alike
 from warner.domains import Categorical, Items
 from warner.mechanisms import (
@@ -706,7 +706,7 @@ _ABOUT_WIDTHS = (
     "All intervals are 95 % intervals. The widths were computed from invented answers. Your widths "
     "will differ, mostly by less than a fifth."
 )
-NEAR_HALF = "The interval of a share near 50 % is wider. To plan for that, add --share 0.5."
+NEAR_HALF = near_half("add --share 0.5")
 _EXPLAINED = (0.5, 1.0, 2.0)
 
 

@@ -249,10 +249,4 @@ def show_group_estimates(
 
 def show_differences(name: str, result: Differences) -> None:
     """Print the differences of one attribute and the test of all."""
-    show(replace(result.table(), title=title_of_differences(name, result)))
-
-
-def title_of_differences(name: str, result: Differences) -> str:
-    """The title of the differences of one attribute, whose name stands in it once."""
-    title = replace(result, question="").table().title
-    return f"{name}: {title[0].lower()}{title[1:]}"
+    show(replace(result, question=name).table())

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 FILES = "file"  # what --by calls the column of the files themselves
 NO_CHANCE = 1e-9  # the probability below which equal counts are those of the same reports
+LEAVE_ONE_OUT = "Leave one of them out, or add --allow-equal if they are from different people"
 _T = TypeVar("_T", bound=Tally)
 
 
@@ -377,14 +378,10 @@ def _refuse_equal_groups(parts: Mapping[str, dict[str, Tally]]) -> None:
             raise ArgumentError("groups", "must not be counted twice", said, LEAVE_ONE_OUT)
 
 
-LEAVE_ONE_OUT = "Leave one of them out, or add --allow-equal if they are from different people"
-
-
 def _added_twice(first: str, second: str, what: str) -> ArgumentError:
     """The error of two inputs that are most likely of the same people."""
-    remedy = "Leave one out, or add --allow-equal if they are from different people"
     got = f"{first} and {second}, which have {what}"
-    return ArgumentError("tallies", "must not be added twice", got, remedy)
+    return ArgumentError("tallies", "must not be added twice", got, LEAVE_ONE_OUT)
 
 
 def write_text(text: str, path: str) -> None:

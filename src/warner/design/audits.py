@@ -268,7 +268,7 @@ def sampled_bound(
     if sensitive is not None and not sensitive.all():
         # The unprotected value may be named, so only events likelier under the protected one count.
         values, other, one_sided = np.flatnonzero(sensitive), int(np.argmin(sensitive)), True
-    tried = values[np.unique(np.linspace(0, len(values) - 1, _TRIED).round().astype(int))]
+    tried = spread(values, _TRIED)
     few = max(2, samples // len(tried))
     first, last = _most_different(mechanism, tried, other, few, one_sided, draw)
     a, b = (draw(np.full(samples, x)) for x in (first, last))
@@ -283,8 +283,18 @@ def sampled_bound(
     return Sampled(bound, samples, pair, len({*tried.tolist(), other}))
 
 
+def spread(values: np.ndarray, count: int) -> np.ndarray:
+    """Some of the values (V,), at equal distances, the ends among them; all where they are few.
+
+    >>> spread(np.arange(10), 4).tolist(), spread(np.arange(3), 4).tolist()
+    ([0, 3, 6, 9], [0, 1, 2])
+    """
+    places = np.linspace(0, len(values) - 1, count).round().astype(int)
+    return np.asarray(values[np.unique(places)])
+
+
 def _ways(a: np.ndarray, b: np.ndarray, one_sided: bool) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Reports of which some events are likely, and reports of which the same are to be unlikely."""
+    """In which reports an event should be frequent and in which rare: either way, or one alone."""
     return [(a, b)] if one_sided else [(a, b), (b, a)]
 
 

@@ -348,6 +348,11 @@ def in_points(width: float | None) -> str:
     return f"{points} point{'s' * (points != '1')}"
 
 
+def near_half(how: str) -> str:
+    """That shares near a half have wider intervals, and how to plan for them."""
+    return f"The interval of a share near 50 % is wider. To plan for that, {how}."
+
+
 def is_near_half(share: float) -> bool:
     """Whether the interval of a share is about as wide as at a half, where it is widest."""
     return abs(share - 0.5) <= 0.1
@@ -438,9 +443,7 @@ class Proposal(Tabular):
         """Of which shares the widths are not, and what values of several questions are."""
         notes = []
         if self.best.expected.share is not None and not is_near_half(self.share):
-            notes.append(
-                "The interval of a share near 50 % is wider: to plan for it, pass share=0.5."
-            )
+            notes.append(near_half("pass share=0.5"))
         if names := list(self.domain.attributes):
             notes.append(
                 f"The {self.domain.size:,} values are the combinations of answers to "

@@ -185,7 +185,7 @@ class Gaussian(Numeric):
         self.represents_interval = domain.is_binned
         ((low, high), *_) = domain.ends
         self._span = high - low
-        far = self._span if domain.points is None or domain.is_numeric else _diameter(domain.points)
+        far = self._span if domain.is_numeric else _diameter(domain.points)
         least = far * calibrate(self.requested, self.delta)
         if not math.isfinite(least):
             rule = (

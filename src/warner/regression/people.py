@@ -205,7 +205,7 @@ def problem_of(reports: Reports, attribute: str | None, trusted: bool) -> Proble
 
 
 def _require_question(mechanism: Mechanism) -> None:
-    """Refuse several questions together whose combinations nobody reads, and take minutes."""
+    """Refuse several questions at once whose combinations are too many to read or to wait for."""
     names = list(mechanism.attribute_domains)
     if not has_many_combinations(mechanism.domain) or mechanism.about(names[:1]) is mechanism:
         return

@@ -693,8 +693,12 @@ class Tally(Hinting):
         counted = _added([(self._counted(), to), (other._counted(), their_to)], len(position))
         groups = Groups(columns, list(position), their_to) if columns else None
         made = Tally(self.header, counted, groups, self.simulated, most, sources, trusted)
-        made = made._but(round=of_round, may_mix_rounds=may_mix, survey_design=survey_design)
-        return made._but(unchecked=unchecked)
+        return made._but(
+            round=of_round,
+            may_mix_rounds=may_mix,
+            survey_design=survey_design,
+            unchecked=unchecked,
+        )
 
     def __radd__(self, other: object) -> Tally:
         return self if other == 0 else NotImplemented  # so that sum(tallies) works

@@ -785,10 +785,8 @@ def _pairs_of_groups(
     everyone = list(samples.values())
     if len(everyone) < 2:
         rule = f"at least two must have {LEAST_REPORTS} reports or more"
-        got, remedy = (
-            f"{len(everyone)} of {len(labels)}",
-            "Join small groups, or collect more reports",
-        )
+        got = f"{len(everyone)} of {len(labels)}"
+        remedy = "Join small groups, or collect more reports"
         if len(labels) < 2:
             rule, got, remedy = "must be two or more", str(len(labels)), "Add another group"
         raise EmptyError("groups", rule, got, remedy)

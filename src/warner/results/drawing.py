@@ -232,11 +232,13 @@ def save(picture: Any, path: str, tables: Sequence[Table] = ()) -> None:
     if suffix in (".svg", ".html", ".json"):
         # To check a chart of ours against Altair's schema takes as long as to draw it.
         spec = picture.to_dict(validate=False)
-        content: str | bytes = json.dumps(spec)
-        if suffix != ".json":
-            content = (
-                _svg(spec, tables, dark_colours()) if suffix == ".svg" else _html(spec, tables)
-            )
+        content: str | bytes
+        if suffix == ".json":
+            content = json.dumps(spec)
+        elif suffix == ".svg":
+            content = _svg(spec, tables, dark_colours())
+        else:
+            content = _html(spec, tables)
     else:
         buffer = io.BytesIO()
         try:

@@ -206,11 +206,8 @@ def mean_in(
 
 def of_means(a: Sample, b: Sample, points: np.ndarray, level: float) -> Compared:
     """The difference of the means, of those who answered where nonresponse is a value."""
-    reach, first, second = (
-        float(np.ptp(points)),
-        mean_in(a, points, level),
-        mean_in(b, points, level),
-    )
+    first, second = (mean_in(sample, points, level) for sample in (a, b))
+    reach = float(np.ptp(points))
     if first is None or second is None:
         middle = float(points.min() + reach / 2)
         return Compared(middle, middle, -reach, reach, 1.0)

@@ -121,15 +121,16 @@ class Quantity(BoundedNumber):
             kind: ``"wald"``, from the unbiased estimates of the shares and widened to hold the
                 estimate: it holds for every distribution, see :mod:`warner.results.linear_limits`.
                 That of a quantile in bins is made of whole bins. ``"bootstrap"``; ``"posterior"``
-                where the estimator has a posterior: of quantiles it is narrower, and holds where
-                neighbouring numbers are about equally frequent; ``"fisher"`` for means
-                and ranges; see :mod:`warner.results.intervals`. None takes ``"wald"`` where the
-                channel has an inverse, and for means that reports determine without one. Shares of
-                ranges have the posterior where there is one and the target is the population.
-                Without an inverse a variance and a quantile have the whole range, because reports
-                do not determine them, and other numbers have the posterior where there is one and
-                the target is the population, and else the bootstrap. For a marginal, None uses the
-                reports of the marginal alone and widens the interval to hold the estimate.
+                where the estimator has a posterior: of quantiles it is narrower, and holds about as
+                often as it says where neighbouring numbers are about equally frequent;
+                ``"fisher"`` for means and ranges; see :mod:`warner.results.intervals`. None takes
+                ``"wald"`` where the channel has an inverse, and for means that reports determine
+                without one. Shares of ranges have the posterior where there is one and the target
+                is the population. Without an inverse a variance and a quantile have the whole
+                range, because reports do not determine them, and other numbers have the posterior
+                where there is one and the target is the population, and else the bootstrap. For a
+                marginal, None uses the reports of the marginal alone and widens the interval to
+                hold the estimate.
                 ``"anytime"``, or ``"anytime:1000"`` with the planned number of reports, holds at
                 every look, see :func:`anytime_limits`. Variances have none.
             replicates: the number of replicates of the bootstrap, as in

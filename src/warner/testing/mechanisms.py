@@ -27,7 +27,7 @@ from warner._core.extras import scipy
 from warner._core.progress import steps
 from warner._core.sampling import Source
 from warner.channels import Channel
-from warner.design.audits import audit
+from warner.design.audits import audit, spread
 from warner.domains import Domain
 from warner.estimators.base import LikelihoodData
 from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, from_header
@@ -347,11 +347,6 @@ def _each_report(mechanism: Mechanism, step: int = 1) -> list[LikelihoodData]:
     return [likelihood_data(tally) for tally in tallies]
 
 
-def _spread(values: np.ndarray, count: int) -> np.ndarray:
-    """Some values (V,), at equal distances; all, where they are not more than that."""
-    return np.asarray(values[np.unique(np.linspace(0, len(values) - 1, count).round().astype(int))])
-
-
 class _Subject:
     """A mechanism whose properties are checked; each check is a method that returns a figure."""
 
@@ -398,8 +393,8 @@ class _Subject:
         bits = self.draws * self.mechanism.schema.bytes_per_report
         require(bits < 2**31, f"{self.draws} reports take {bits / 2**30:.0f} GiB; pass fewer draws")
         # A leak can be at any value, so none is left out where there are not very many.
-        several = _spread(np.arange(self.size), _TESTED)
-        chosen = _spread(several, _VALUES)
+        several = spread(np.arange(self.size), _TESTED)
+        chosen = spread(several, _VALUES)
         others = np.setdiff1d(several, chosen)
         tested = [(self.draws, chosen)]
         if len(others):
@@ -432,8 +427,8 @@ class _Subject:
             p, _, worst = self._worst(sampler, draws, ends)
             require(p >= ALPHA, f"reports {how}: {worst} (chi-square p-value {p:.1g})")
         return (
-            f"{_ALONE} reports made one by one, and {many:,} among reports of other values, of the "
-            "first and the last value"
+            f"{_ALONE} reports made one by one, and {many:,} among reports of other values, each "
+            "of the first and the last value"
         )
 
     def _worst(self, sampler: Sampler, draws: int, values: np.ndarray) -> tuple[float, int, str]:

@@ -750,7 +750,7 @@ def test_a_printed_proposal_says_of_which_shares_its_widths_are_not() -> None:
     """Rejects a table in Python that hides what the terminal says of shares near a half, and
     combinations of items that are planned as labels in silence."""
     several = warner.domains.Items(["tv", "radio"])
-    words = "The interval of a share near 50 % is wider: to plan for it, pass share=0.5."
+    words = "The interval of a share near 50 % is wider. To plan for that, pass share=0.5."
     for domain, names in ((warner.Categorical(["a", "b", "c"]), ""), (several, "tv, radio")):
         printed = " ".join(str(warner.design.propose(domain, 5000, 2.0)).split())
         assert words in printed

@@ -57,7 +57,6 @@ from warner.app.show_estimates import (
     show_items,
     show_redistributed,
     show_sources,
-    title_of_differences,
 )
 from warner.app.terminal import say
 from warner.app.what_files_hold import (
@@ -603,8 +602,8 @@ class EstimateRequest:
     'interval of each share, by the likelihood ratio. "average": the interval of a share that '
     'is picked by chance. "simultaneous": the intervals of all shares at once. "posterior": the '
     "interval of each share or quantile of numbers that are estimated as a smooth curve; that of a "
-    "quantile is narrower than the default, and holds if neighbouring numbers are about equally "
-    'frequent. "anytime:N": '
+    "quantile is narrower than the default, and holds about as often as it says if neighbouring "
+    'numbers are about equally frequent. "anytime:N": '
     "the interval of each share, mean or quantile, even if you look again and again while "
     'reports arrive, up to the planned number N. Default: "likelihood" for designs on paper; '
     "for numbers that are estimated as a smooth curve, the posterior interval of this curve; "
@@ -1253,10 +1252,7 @@ def _compare_groups(request: EstimateRequest) -> None:
         show,
         lambda: [of_table[title] | result.to_json() for title, result in results.items()],
         lambda: table_of_rows(rows, is_simulated, SHARES),
-        lambda: [
-            replace(_of_yes(result), title=title_of_differences(name, result))
-            for name, result in results.items()
-        ],
+        lambda: [_of_yes(replace(result, question=name)) for name, result in results.items()],
     )
 
 

@@ -250,11 +250,12 @@ class Output:
         latex: Callable[[], str] | None = None,  # where the result writes its own
     ) -> None:
         """Write the result to all files."""
-        for path in self.paths if paper is None else ():
-            rule = "must not end so, because this result has no form for articles"
-            remedy = "Give it a name that ends in .txt for the table as text"
-            if path.lower().endswith((".tex", ".typ")):
-                raise ArgumentError(path, rule, None, remedy)
+        if paper is None:
+            for path in self.paths:
+                if path.lower().endswith((".tex", ".typ")):
+                    rule = "must not end so, because this result has no form for articles"
+                    remedy = "Give it a name that ends in .txt for the table as text"
+                    raise ArgumentError(path, rule, None, remedy)
         warned: dict[str, None] = {}
         for path in self.paths or ("-",):
             ending = path.lower().rpartition(".")[2] if not (self.as_json or self.as_csv) else ""

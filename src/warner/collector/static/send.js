@@ -46,7 +46,7 @@ export async function survey(digest = null, collector = import.meta.url) {
     if (bytes === undefined) throw error;
   }
   const read = await warner.readSurvey(/** @type {ArrayBuffer} */ (bytes), digest);
-  served.set(collector, /** @type {ArrayBuffer} */ (bytes)); // no page of a network that asks people to log in
+  served.set(collector, /** @type {ArrayBuffer} */ (bytes)); // and not the page on which a network asks people to log in
   return read;
 }
 
