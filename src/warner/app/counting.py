@@ -25,9 +25,7 @@ from warner._core.progress import stage
 from warner._core.text import canonical, in_one_line
 from warner.app.terminal import note, plural, say, warning
 from warner.app.what_files_hold import (
-    LEAVE_ONE_OUT,
-    NO_CHANCE,
-    GroupsBefore,
+    CountsBefore,
     add_tallies,
     as_file,
     other_questions,
@@ -269,12 +267,9 @@ class DuplicateCheck:
     wanted: CountRequest  # what is counted
     many: int  # the number of files
     seals: dict[str, str] = field(default_factory=dict)  # {digest of the content: file}
-    # {group and digests of the tallies: the file, and whether it was named by itself}
-    counts: dict[tuple[str | None, str], tuple[str, bool]] = field(default_factory=dict)
+    counts: dict[str | None, CountsBefore] = field(default_factory=dict)  # {group: its counts}
     # {group: the argument and the tallies of the first file}
     firsts: dict[str | None, tuple[str, dict[str, Tally]]] = field(default_factory=dict)
-    # {group: the public groups of the files}
-    groups: dict[str | None, GroupsBefore] = field(default_factory=dict)
     # the groups and arguments whose first file was compared
     checked: set[tuple[str | None, str]] = field(default_factory=set)
 
@@ -290,26 +285,15 @@ class DuplicateCheck:
             both = {first: tallies, path: counted.tallies}
             add_tallies(both, True, self.wanted.allow_simulated, self.paths)
         if not self.wanted.allow_equal:
-            self._refuse_equal_counts(name, alone, counted)
+            before = self.counts.setdefault(counted.group, CountsBefore())
+            pairs = self.many * (self.many - 1) / 2
+            before.require_new(name, counted.tallies, alone, pairs)
+            before.require_new_groups(name, counted.tallies)
             # The seal of a file of warner counts its reports.
             if counted.foreign and counted.tallies:
                 mechanisms = {a: from_header(t.header) for a, t in counted.tallies.items()}
                 if doubled := counted_twice(mechanisms, counted.tallies):
                     raise has_copies(name, doubled)
-
-    def _refuse_equal_counts(self, name: str, alone: bool, counted: CountedFile) -> None:
-        """Refuse a file whose counts are equal to those of another, and not by chance."""
-        digests = ",".join(f"{a!r}:{t.digest}" for a, t in sorted(counted.tallies.items()))
-        other, both = self.counts.setdefault((counted.group, digests), (name, alone))
-        if other == name:
-            before = self.groups.setdefault(counted.group, GroupsBefore())
-            if said := before.twins(name, counted.tallies):
-                raise ArgumentError("reports", "must not be counted twice", said, LEAVE_ONE_OUT)
-            return
-        chance = min(t.total().chance_of_a_twin for t in counted.tallies.values())
-        if (both and alone) or chance * self.many * (self.many - 1) / 2 < NO_CHANCE:
-            got = f"{other} and {name}, which have equal counts"
-            raise ArgumentError("reports", "must not be counted twice", got, LEAVE_ONE_OUT)
 
 
 def has_copies(path: str, copies: Copies) -> FileError:

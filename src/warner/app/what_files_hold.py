@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from warner.studies.study import Study
 
 FILES = "file"  # what --by calls the column of the files themselves
-NO_CHANCE = 1e-9  # the probability below which equal counts are those of the same reports
-LEAVE_ONE_OUT = "Leave one of them out, or add --allow-equal if they are from different people"
+_NO_CHANCE = 1e-9  # the probability below which equal counts are those of the same reports
+_LEAVE_ONE_OUT = "Leave one of them out, or add --allow-equal if they are from different people"
 _T = TypeVar("_T", bound=Tally)
 
 
@@ -309,34 +309,53 @@ def _of_one_origin(
     }
 
 
-def refuse_equal(parts: Mapping[str, dict[str, Tally]], allow_equal: bool) -> None:
-    """Refuse two inputs with equal counts, or with an equal group that is hardly one by chance."""
+def refuse_equal(
+    parts: Mapping[str, dict[str, Tally]], allow_equal: bool, whatever_name: bool = False
+) -> None:
+    """Refuse two inputs with equal counts, or with an equal group that is hardly one by chance.
+
+    Groups of other names are compared, in one input and in two, if ``whatever_name``.
+    """
     if allow_equal:
         return
-    seen: dict[str, str] = {}
+    before = CountsBefore()
     for path, tallies in parts.items():
-        content = ",".join(f"{name!r}:{t.digest}" for name, t in sorted(tallies.items()))
-        if content in seen:
-            raise _added_twice(seen[content], path, "equal counts")
-        seen[content] = path
+        before.require_new(path, tallies)
     pairs = len(parts) * (len(parts) - 1) / 2
     for attribute in dict.fromkeys(name for tallies in parts.values() for name in tallies):
         paths = [path for path, tallies in parts.items() if attribute in tallies]
         for twins in twins_among([parts[path][attribute] for path in paths]):
-            if twins.groups and twins.chance * pairs < NO_CHANCE:
-                where = paths[twins.first], paths[twins.second]
-                raise _added_twice(*where, f"equal counts in {twins.groups}")
+            if twins.groups and twins.chance * pairs < _NO_CHANCE:
+                raise _counted_twice(
+                    f"{paths[twins.first]} and {paths[twins.second]}", f" in {twins.groups}"
+                )
+    for path, tallies in parts.items() if whatever_name else ():
+        before.require_new_groups(path, tallies)
 
 
 @dataclass
-class GroupsBefore:
-    """All groups that were counted before, with which each group is compared, whatever its name."""
+class CountsBefore:
+    """The counts of all files before, with which those of each file are compared."""
 
-    # {digest of all counts: the file and the group}
-    seen: dict[bytes, tuple[str, str]] = field(default_factory=dict)
+    # {digests of the tallies: the file, and whether it was named by itself}
+    files: dict[str, tuple[str, bool]] = field(default_factory=dict)
+    # {digest of all counts of a group: the file and the group}
+    groups: dict[bytes, tuple[str, str]] = field(default_factory=dict)
 
-    def twins(self, path: str, tallies: Mapping[str, Tally]) -> str:
-        """Which two groups have equal counts that are no chance, in words; "" where none have."""
+    def require_new(
+        self, path: str, tallies: Mapping[str, Tally], alone: bool = True, pairs: float = 0.0
+    ) -> None:
+        """Refuse a file with the counts of one before, in a folder only where it is no chance."""
+        content = ",".join(f"{name!r}:{t.digest}" for name, t in sorted(tallies.items()))
+        other, both = self.files.setdefault(content, (path, alone))
+        if other == path:
+            return
+        chance = min(tally.total().chance_of_a_twin for tally in tallies.values())
+        if (both and alone) or chance * pairs < _NO_CHANCE:
+            raise _counted_twice(f"{other} and {path}")
+
+    def require_new_groups(self, path: str, tallies: Mapping[str, Tally]) -> None:
+        """Refuse a group with the counts of another, whatever its name, that are no chance."""
         from warner.results.from_tally import label
 
         grouped = {name: tally for name, tally in sorted(tallies.items()) if tally.columns}
@@ -351,37 +370,28 @@ class GroupsBefore:
         again: dict[Key, tuple[str, str]] = {}
         for key, digest in digests.items():
             here = path, f"the group {label(key)}"
-            before = self.seen.setdefault(digest.digest(), here)
+            before = self.groups.setdefault(digest.digest(), here)
             if before != here:
                 again[key] = before
         if not again:
-            return ""
+            return
         chances = dict.fromkeys(again, 1.0)
         for tally in grouped.values():  # once for all groups: many small ones are alike by chance
             for key, chance in zip(tally, tally.chances_of_twins().tolist(), strict=True):
                 if key in chances:
                     chances[key] = min(chances[key], chance)
         # One pair of all groups is equal by chance: a union bound.
-        pairs = len(self.seen) * (len(self.seen) + 1) / 2
+        pairs = len(self.groups) * (len(self.groups) + 1) / 2
         for key, (other, twin) in again.items():
-            if chances[key] * pairs < NO_CHANCE:
+            if chances[key] * pairs < _NO_CHANCE:
                 group = f"the group {label(key)}"
-                return f"{twin} of {other} and {group} of {path}, which have equal counts"
-        return ""
+                raise _counted_twice(f"{twin} of {other} and {group} of {path}")
 
 
-def _refuse_equal_groups(parts: Mapping[str, dict[str, Tally]]) -> None:
-    """Refuse groups of other names, in one input or in two, whose counts are hardly chance."""
-    before = GroupsBefore()
-    for path, tallies in parts.items():
-        if said := before.twins(path, tallies):
-            raise ArgumentError("groups", "must not be counted twice", said, LEAVE_ONE_OUT)
-
-
-def _added_twice(first: str, second: str, what: str) -> ArgumentError:
-    """The error of two inputs that are most likely of the same people."""
-    got = f"{first} and {second}, which have {what}"
-    return ArgumentError("tallies", "must not be added twice", got, LEAVE_ONE_OUT)
+def _counted_twice(both: str, where: str = "") -> ArgumentError:
+    """The error of two inputs, or of two groups, that are most likely of the same people."""
+    got = f"{both}, which have equal counts{where}"
+    return ArgumentError("reports", "must not be counted twice", got, _LEAVE_ONE_OUT)
 
 
 def write_text(text: str, path: str) -> None:
@@ -460,9 +470,7 @@ def add_tallies(
         else:
             continue
         raise MismatchError(problem)
-    refuse_equal(parts, allow_equal)
-    if not allow_equal:
-        _refuse_equal_groups(parts)
+    refuse_equal(parts, allow_equal, whatever_name=True)
     return total
 
 

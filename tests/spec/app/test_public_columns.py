@@ -17,7 +17,7 @@ import warner
 from tests.spec.app._command import run
 from warner import Categorical, RandomizedResponse, Study, io
 from warner.app.expected_groups import require_groups
-from warner.app.what_files_hold import GroupsBefore
+from warner.app.what_files_hold import CountsBefore
 from warner.domains.interval import Dates
 from warner.errors import ArgumentError, StudyError
 from warner.io.public_values import AnswerCopyCheck
@@ -167,7 +167,7 @@ def test_many_small_groups_are_compared_with_one_computation_of_chances(
     tally = coin.tally(coin.reports(said), {"household": list(range(300)) * 2})
     calls, chances = [], Tally.chances_of_twins
     monkeypatch.setattr(Tally, "chances_of_twins", lambda t: calls.append(t) or chances(t))
-    assert GroupsBefore().twins("a.csv", {"smokes": tally}) == ""
+    CountsBefore().require_new_groups("a.csv", {"smokes": tally})
     assert len(calls) == 1
 
 
