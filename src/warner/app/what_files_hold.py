@@ -622,10 +622,10 @@ def _about_a_person(study: Study) -> list[str]:
         CHANGED_ALIKE,
         largest,
         of_a_person,
-        of_changed_answers,
         of_guarantee,
     )
     from warner.design.shuffling import protects_all_alike
+    from warner.mechanisms.one_of import of_changed_answers
 
     rows, groups = study.rows_per_person, study.by_group.values()
     if study.rounds > 1:

@@ -33,13 +33,13 @@ from warner.design.privacy_words import (
     about_public,
     certainty,
     odds,
-    of_changed_answers,
     of_guarantee,
     of_mechanism,
     patterns_of,
 )
 from warner.design.shuffling import protects_all_alike, shuffled
 from warner.mechanisms import Mechanism, OneOf
+from warner.mechanisms.one_of import of_changed_answers
 from warner.privacy.guarantees import Guarantee
 from warner.reports.public_columns import SMALLEST_GROUP
 from warner.studies.public import described as values_of

@@ -17,9 +17,10 @@ from typing import Any
 from warner._core.checks import show
 from warner._core.errors import WarnerError
 from warner._core.text import at_most, canonical
-from warner.design.privacy_words import Strength, of_changed_answers, strength
+from warner.design.privacy_words import Strength, strength
 from warner.domains import Domain, Items
 from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, PerAttribute
+from warner.mechanisms.one_of import of_changed_answers
 from warner.studies.problems import ProblemLog, broken
 from warner.studies.study import Study
 from warner.studies.texts import Texts, Tokens

@@ -15,7 +15,7 @@ from warner._core.errors import ArgumentError, WarnerError
 from warner._core.text import at_most, of_hundred
 from warner.designs.paper import PaperDesign
 from warner.domains import Items
-from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, Optimal, Permanent
+from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, Optimal
 from warner.privacy.guarantees import Guarantee, side_by_side
 from warner.privacy.report_laws import INFINITE, worst_pair
 from warner.results.tables import name_of
@@ -448,22 +448,6 @@ def of_a_person(
         return once, several
     except WarnerError:
         return None, None
-
-
-def of_changed_answers(people: Sequence[Mapping[str, Permanent]]) -> tuple[int, Guarantee]:
-    """What all rounds tell of people whose answers may change, however many rounds there are.
-
-    Args:
-        people: of people of each kind, {question: its mechanism}.
-
-    Returns:
-        tuple: on how many different answers to one question a device reports at most, and the
-        guarantee of all that one person sends.
-    """
-    most = max(m.values for mechanisms in people for m in mechanisms.values())
-    return most, largest(
-        [side_by_side({k: m.of_values() for k, m in mechanisms.items()}) for mechanisms in people]
-    )
 
 
 def largest(guarantees: Sequence[Guarantee]) -> Guarantee:

@@ -32,7 +32,7 @@ from warner.mechanisms.composite import Combined, MadeOfParts, PerAttribute, mad
 from warner.mechanisms.device_program import numbers, program
 from warner.mechanisms.direct import RandomizedResponse
 from warner.mechanisms.headers import MECHANISMS
-from warner.privacy.guarantees import Guarantee, add_up, one_of
+from warner.privacy.guarantees import Guarantee, add_up, one_of, side_by_side
 from warner.privacy.report_laws import OneOfReports
 from warner.reports.block_schema import BlockSchema, block_name, rows_of_blocks
 from warner.reports.product_schema import attribute_names
@@ -575,6 +575,34 @@ def permanent_of(name: str, mechanism: Mechanism) -> Mapping[str, Permanent]:
     if isinstance(mechanism, OneOf):
         return mechanism.permanent
     return {name: cast("Permanent", mechanism)} if mechanism.is_permanent else {}
+
+
+def permanent_of_people(mechanisms: Mapping[str, Mechanism]) -> list[dict[str, Permanent]]:
+    """{question: its Permanent} of people of each kind: of drawn questions, one has one for good.
+
+    [] where some reports are not kept over rounds.
+    """
+    kept_of = {name: permanent_of(name, mechanism) for name, mechanism in mechanisms.items()}
+    if not all(kept_of.values()):
+        return []
+    if any(isinstance(mechanism, OneOf) for mechanism in mechanisms.values()):
+        return [{name: inner} for of in kept_of.values() for name, inner in of.items()]
+    return [{name: inner for of in kept_of.values() for name, inner in of.items()}]
+
+
+def of_changed_answers(people: Sequence[Mapping[str, Permanent]]) -> tuple[int, Guarantee]:
+    """What all rounds tell of people whose answers may change, however many rounds there are.
+
+    Args:
+        people: of people of each kind, {question: its mechanism}.
+
+    Returns:
+        tuple: on how many different answers to one question a device reports at most, and the
+        guarantee of all that one person sends.
+    """
+    most = max(inner.values for of in people for inner in of.values())
+    spent = [side_by_side({name: m.of_values() for name, m in of.items()}) for of in people]
+    return most, max(spent, key=lambda guarantee: guarantee.total)
 
 
 def as_rows(columns: Mapping[str, np.ndarray]) -> np.ndarray:

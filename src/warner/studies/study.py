@@ -27,6 +27,7 @@ from warner.io.frames import attribute_columns
 from warner.io.read_answers import answer_columns
 from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, Permanent
 from warner.mechanisms.composite import PerAttribute
+from warner.mechanisms.one_of import of_changed_answers, permanent_of_people
 from warner.privacy.guarantees import LDP, Guarantee, add_up, compose, side_by_side
 from warner.reports.block_schema import block_name
 from warner.reports.public_columns import PublicColumn, warn_of_groups
@@ -163,13 +164,14 @@ class Study(Hinting):
             check_design(self.design, self.public)
         log.refuse()
         if self._repeat is not None and self.budget is not None:
-            of_values, asked_of = self._spent_on_values
+            of_values = self._of_values.total
             if of_values > self.budget:
                 rule = (
                     "is exceeded: people whose answers all change in the same rounds, and change "
                     f"back, can spend {of_values:.6g} in all rounds together"
                 )
-                remedy = _of_fewer_rounds([*asked_of.values()], self.budget)
+                most = max(self.permanent, key=lambda of: of_changed_answers([of])[1].total)
+                remedy = _of_fewer_rounds([*most.values()], self.budget)
                 raise broken(("budget",), rule, repr(self.budget), remedy)
         if self.budget is not None and self.epsilon > self.budget:
             self._fit_budget(self.budget)
@@ -362,18 +364,13 @@ class Study(Hinting):
         It is one dict, of all questions; one for each question where ``[ask]`` draws one for good;
         and with groups those of each group. [] without ``[repeat]``.
         """
-        if self.groups:
-            return [asked_of for study in self.groups.values() for asked_of in study.permanent]
-        if isinstance(self.draw, OneOf):
-            return [{name: mechanism} for name, mechanism in self.draw.permanent.items()]
-        asked_of = {n: m for n, m in self._mechanisms.items() if isinstance(m, Permanent)}
-        return [asked_of] if asked_of else []
+        mechanisms_of = [study.mechanisms for study in self.by_group.values()]
+        return [of for mechanisms in mechanisms_of for of in permanent_of_people(mechanisms)]
 
     @property
-    def _spent_on_values(self) -> tuple[float, dict[str, Permanent]]:
-        """The most that a person spends whose answers all change, and of which questions."""
-        spent = [add_up(m.of_values().epsilon for m in of.values()) for of in self.permanent]
-        return max(zip(spent, self.permanent, strict=True), key=lambda pair: pair[0])
+    def _of_values(self) -> Guarantee:
+        """What all reports of a person tell whose answers all change."""
+        return of_changed_answers(self.permanent)[1]
 
     @property
     def draw_digest(self) -> str:
@@ -429,7 +426,7 @@ class Study(Hinting):
             "delta": self.delta,
             "rounds": self.rounds,
             "epsilon_of_rounds": self.epsilon_of_rounds,
-            "epsilon_of_values": self.epsilon if self.rounds == 1 else self._spent_on_values[0],
+            "epsilon_of_values": self.epsilon if self.rounds == 1 else self._of_values.total,
         }
 
     @property

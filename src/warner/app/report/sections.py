@@ -25,13 +25,12 @@ from warner.design.privacy_words import (
     in_numbers,
     largest,
     of_a_person,
-    of_changed_answers,
     of_guarantee,
     of_mechanism,
     strength,
 )
 from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, Permanent, from_header
-from warner.mechanisms.one_of import permanent_of
+from warner.mechanisms.one_of import of_changed_answers, permanent_of, permanent_of_people
 from warner.privacy.guarantees import Guarantee, side_by_side
 from warner.reports.public_columns import about_small_groups
 from warner.reports.tally import Tally
@@ -299,10 +298,11 @@ def _totals(files: Sequence[Mapping[str, tuple[Mechanism, int]]], rounds: int) -
     """What all reports of one person tell together, and all rounds."""
     once: dict[str, list[Guarantee]] = {}  # {how people answered: the guarantee of each file}
     all_rounds: dict[str, list[Guarantee]] = {}
-    for of_file in files:
-        on_paper = next(mechanism.is_on_paper for mechanism, _ in of_file.values())
-        most = max(count for _, count in of_file.values())
-        mechanisms = {name: mechanism for name, (mechanism, _) in of_file.items()}
+    mechanisms_of = [{name: mechanism for name, (mechanism, _) in of.items()} for of in files]
+    most_of = [max(count for _, count in of_file.values()) for of_file in files]
+    permanent = [permanent_of_people(mechanisms) for mechanisms in mechanisms_of]
+    for mechanisms, most in zip(mechanisms_of, most_of, strict=True):
+        on_paper = next(mechanism.is_on_paper for mechanism in mechanisms.values())
         one, several = of_a_person(mechanisms, most, rounds)
         if one is None or several is None:
             return [
@@ -313,12 +313,12 @@ def _totals(files: Sequence[Mapping[str, tuple[Mechanism, int]]], rounds: int) -
         all_rounds.setdefault(WAYS[on_paper], []).append(several)
     questions = max(len(of_file) for of_file in files)
     blocks: list[Block] = []
-    if questions > 1 or any(count > 1 for of_file in files for _, count in of_file.values()):
+    if questions > 1 or max(most_of) > 1:
         together = "All reports of one person together tell more than each report alone."
         said = _totals_by_way(once, "all reports of one person", questions > 1)
         blocks.append(" ".join([together, *said]))
-    if permanent := _permanent(files):
-        blocks.append(" ".join(_of_permanent(permanent, rounds, questions > 1)))
+    if all(permanent):
+        blocks.append(" ".join(_of_permanent(permanent, most_of, rounds, questions > 1)))
     elif rounds > 1:
         together = (
             f"If the same people answer in {rounds} rounds, every further round can reveal more "
@@ -326,7 +326,7 @@ def _totals(files: Sequence[Mapping[str, tuple[Mechanism, int]]], rounds: int) -
         )
         seen = f"what one person sends in all {rounds} rounds"
         sums = list(_totals_by_way(all_rounds, seen, questions > 1))
-        if any(permanent_of(name, m) for of_file in files for name, (m, _) in of_file.items()):
+        if any(permanent_of(n, m) for of_file in mechanisms_of for n, m in of_file.items()):
             sums.append(CHANGED_ALIKE)
         blocks.append(" ".join([together, *sums]))
     else:
@@ -337,26 +337,11 @@ def _totals(files: Sequence[Mapping[str, tuple[Mechanism, int]]], rounds: int) -
     return blocks
 
 
-def _permanent(
-    files: Sequence[Mapping[str, tuple[Mechanism, int]]],
-) -> list[dict[str, tuple[Permanent, int]]]:
-    """What people of each kind report on, where devices keep permanent reports; else []."""
-    kinds: list[dict[str, tuple[Permanent, int]]] = []
-    for of_file in files:
-        permanent = {
-            question: (mechanism, count)
-            for name, (whole, count) in of_file.items()
-            for question, mechanism in permanent_of(name, whole).items()
-        }
-        if len(permanent) < len(of_file):
-            return []
-        draws = any(isinstance(whole, OneOf) for whole, _ in of_file.values())
-        kinds += [{name: one} for name, one in permanent.items()] if draws else [permanent]
-    return kinds
-
-
 def _of_permanent(
-    files: Sequence[Mapping[str, tuple[Permanent, int]]], rounds: int, is_several: bool
+    files: Sequence[Sequence[Mapping[str, Permanent]]],
+    most_of: Sequence[int],
+    rounds: int,
+    is_several: bool,
 ) -> Iterator[str]:
     """What all rounds tell where devices keep permanent reports, as an audit says it."""
     yield (
@@ -369,14 +354,14 @@ def _of_permanent(
         spans.insert(0, (f"all {rounds} rounds", rounds))
     for span, many in spans:
         stays = []
-        for of_file in files:
-            most = max(count for _, count in of_file.values())
+        for of_file, most in zip(files, most_of, strict=True):
             reports = None if many is None else many * most
-            stays.append(side_by_side({k: m.of_rounds(reports) for k, (m, _) in of_file.items()}))
+            stays += [
+                side_by_side({name: m.of_rounds(reports) for name, m in kind.items()})
+                for kind in of_file
+            ]
         yield from _total_of(largest(stays), f"what one person sends in {span}", is_several)
-    answers, changed = of_changed_answers(
-        [{name: m for name, (m, _) in of_file.items()} for of_file in files]
-    )
+    answers, changed = of_changed_answers([kind for of_file in files for kind in of_file])
     if answers > 1:
         yield (
             f"If answers change, a device reports on up to {answers} different answers to a "

@@ -36,11 +36,11 @@ from warner.design.privacy_words import (
     dots_of,
     largest,
     odds_of,
-    of_changed_answers,
     strength,
 )
 from warner.domains import Domain
 from warner.mechanisms import Mechanism, OneOf, Optimal, PerAttribute, Permanent
+from warner.mechanisms.one_of import of_changed_answers
 from warner.privacy.guarantees import LDP, Guarantee, compose
 from warner.reports.block_schema import BLOCK
 from warner.studies.study import Study
