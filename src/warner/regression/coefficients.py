@@ -40,30 +40,39 @@ class WaldTest:
     Attributes:
         statistic: chi-square.
         degrees: the degrees of freedom, the number of coefficients.
-        p: the probability of a statistic as large, if all coefficients are 0.
         of_errors: those of the covariance, of a survey with a design; else infinite.
     """
 
     statistic: float
     degrees: int
-    p: float
     of_errors: float = math.inf
+
+    @property
+    def f(self) -> float:
+        """The F of Hotelling's law: a Wald statistic whose covariance is estimated as well."""
+        return self.of_errors / (self.of_errors + self.degrees - 1) * self.statistic / self.degrees
+
+    @property
+    def p(self) -> float:
+        """The probability of a statistic as large, if all coefficients are 0."""
+        if math.isfinite(self.of_errors):
+            return float(scipy.special.fdtrc(self.degrees, self.of_errors, self.f))
+        return float(scipy.special.chdtrc(self.degrees, self.statistic))
 
     @property
     def text(self) -> str:
         """The statistic and p in words: of a survey with a design, F and its degrees of freedom.
 
-        >>> WaldTest(2.398, 2, 0.3017).text
-        'chi-square 2.398 with 2 degrees of freedom, p = 0.3017'
-        >>> WaldTest(2.398, 2, 0.3021, 1471).text
-        'F(2, 1471) = 1.198, p = 0.3021'
+        >>> WaldTest(2.398, 2).text
+        'chi-square 2.398 with 2 degrees of freedom, p = 0.3015'
+        >>> WaldTest(2.398, 2, 1471).text
+        'F(2, 1471) = 1.198, p = 0.3020'
         """
         freedom = f"{self.degrees} degree{'s' * (self.degrees != 1)}"
         law = f"chi-square {self.statistic:.4g} with {freedom} of freedom"
         if math.isfinite(self.of_errors):
-            of_f = f_of_hotelling(self.statistic, self.degrees, self.of_errors)
             decimals = 0 if self.of_errors >= 100 or self.of_errors == round(self.of_errors) else 1
-            law = f"F({self.degrees}, {self.of_errors:.{decimals}f}) = {of_f:.4g}"
+            law = f"F({self.degrees}, {self.of_errors:.{decimals}f}) = {self.f:.4g}"
         p = UNITS["probability"].write(self.p, 0)
         return f"{law}, p {p if p.startswith('<') else f'= {p}'}"
 
@@ -79,11 +88,6 @@ def one_unit_more(larger: str) -> str:
         f"If a covariate is one unit larger and all others stay equal, {larger} larger by the "
         "estimate."
     )
-
-
-def f_of_hotelling(statistic: float, degrees: int, of_errors: float) -> float:
-    """The F of Hotelling's law: a Wald statistic whose covariance is estimated as well."""
-    return of_errors / (of_errors + degrees - 1) * statistic / degrees
 
 
 @dataclass(frozen=True)
@@ -306,18 +310,14 @@ class Coefficients(Tabular):
         inverse = np.linalg.pinv(self.covariance[np.ix_(places, places)], hermitian=True)
         statistic = float(b @ inverse @ b)
         if self.survey is None:
-            return WaldTest(
-                statistic, len(places), float(scipy.special.chdtrc(len(places), statistic))
-            )
+            return WaldTest(statistic, len(places))
         # The covariance is estimated as well: Hotelling's law.
         of_errors = float(self.degrees[places].min()) - len(places) + 1
         if of_errors < 1:
             rule = "are too many covariates to be tested together with so few clusters"
             got = f"{len(places)} coefficients"
             raise ArgumentError("names", rule, got, "Name fewer covariates")
-        of_f = f_of_hotelling(statistic, len(places), of_errors)
-        p = float(scipy.special.fdtrc(len(places), of_errors, of_f))
-        return WaldTest(statistic, len(places), p, of_errors)
+        return WaldTest(statistic, len(places), of_errors)
 
     def joint_tests(self) -> dict[str, WaldTest]:
         """The test of each covariate of text with more than two labels: do they make no difference?
