@@ -18,7 +18,24 @@ _MOST_DRAWS = 20
 _FEWEST_CARDS = 20  # of each pack
 
 
-class Warner(PaperDesign):
+class _OfOneChance(PaperDesign):
+    """A design of one chance p, for a question with two answers. Abstract."""
+
+    p: Fraction
+    _words: ClassVar[tuple[str, str]] = YES_OR_NO
+
+    def __init__(self, p: Fraction | float | str, domain: Domain | None = None) -> None:
+        self.p = chance("p", p)
+        super().__init__(two_answers(domain), self._table(), self._words)
+
+    def _table(self) -> list[list[Fraction]]:
+        return [[self.p, 1 - self.p], [1 - self.p, self.p]]
+
+    def parameters(self) -> dict[str, Any]:
+        return {"p": str(self.p)}
+
+
+class Warner(_OfOneChance):
     """Warner's design: a draw decides whether a person says the true answer or its opposite.
 
         Pr(yes | yes) = Pr(no | no) = p,   Pr(yes | no) = Pr(no | yes) = 1 - p
@@ -47,14 +64,6 @@ class Warner(PaperDesign):
     short_name = "warner"
     chance_is_of = "the chance of the sensitive statement, not of its opposite"
     references: ClassVar[tuple[str, ...]] = ("warner1965", "heck2018")
-
-    def __init__(self, p: Fraction | float | str, domain: Domain | None = None) -> None:
-        self.p = chance("p", p)
-        table = [[self.p, 1 - self.p], [1 - self.p, self.p]]
-        super().__init__(two_answers(domain), table, YES_OR_NO)
-
-    def parameters(self) -> dict[str, Any]:
-        return {"p": str(self.p)}
 
     def card(self, question: str | None = None, by: str | None = None) -> Card:
         draw = draw_with([self.p], by)
@@ -177,15 +186,11 @@ class ForcedResponse(PaperDesign):
         return Card("Forced response", steps, boxes, self._protects(), draw.brings)
 
 
-class _TwoQuestions(PaperDesign):
+class _TwoQuestions(_OfOneChance):
     """The sensitive question and another one, whose answers are told together. Abstract."""
 
     references: ClassVar[tuple[str, ...]] = ("yu2008", "heck2018")
     boxes: ClassVar[tuple[tuple[str, str], ...]]
-    p: Fraction  # the chance of yes to the other question
-
-    def parameters(self) -> dict[str, Any]:
-        return {"p": str(self.p)}
 
     def card(self, question: str | None = None, by: str | None = None) -> Card:
         draw = draw_with([self.p], by)
@@ -231,10 +236,7 @@ class Crosswise(_TwoQuestions):
     )
     reads_as: ClassVar[Mapping[str, int]] = {"A": 1, "B": 0}
 
-    def __init__(self, p: Fraction | float | str, domain: Domain | None = None) -> None:
-        self.p = chance("p", p)
-        table = [[self.p, 1 - self.p], [1 - self.p, self.p]]
-        super().__init__(two_answers(domain), table, ("different", "same"))
+    _words = ("different", "same")
 
 
 class Triangular(_TwoQuestions):
@@ -268,10 +270,10 @@ class Triangular(_TwoQuestions):
     )
     reads_as: ClassVar[Mapping[str, int]] = {"A": 0, "B": 1}
 
-    def __init__(self, p: Fraction | float | str, domain: Domain | None = None) -> None:
-        self.p = chance("p", p)
-        table = [[1 - self.p, Fraction(0)], [self.p, Fraction(1)]]
-        super().__init__(two_answers(domain), table, ("neither", "either"))
+    _words = ("neither", "either")
+
+    def _table(self) -> list[list[Fraction]]:
+        return [[1 - self.p, Fraction(0)], [self.p, Fraction(1)]]
 
 
 class Unrelated(PaperDesign):
@@ -419,7 +421,7 @@ class Kuk(PaperDesign):
         return Card("Kuk's design", steps, boxes, self._protects(), brings)
 
 
-class Mangat(PaperDesign):
+class Mangat(_OfOneChance):
     """Mangat's design: yes is said by all whose answer it is; others say no with a chance.
 
         Pr(say yes | yes) = 1,   Pr(say no | no) = p,   Pr(say yes | no) = 1 - p
@@ -446,13 +448,8 @@ class Mangat(PaperDesign):
     short_name = "mangat"
     references: ClassVar[tuple[str, ...]] = ("mangat1994", "heck2018")
 
-    def __init__(self, p: Fraction | float | str, domain: Domain | None = None) -> None:
-        self.p = chance("p", p)
-        table = [[self.p, Fraction(0)], [1 - self.p, Fraction(1)]]
-        super().__init__(two_answers(domain), table, YES_OR_NO)
-
-    def parameters(self) -> dict[str, Any]:
-        return {"p": str(self.p)}
+    def _table(self) -> list[list[Fraction]]:
+        return [[self.p, Fraction(0)], [1 - self.p, Fraction(1)]]
 
     def card(self, question: str | None = None, by: str | None = None) -> Card:
         draw = draw_with([self.p], by)
