@@ -22,11 +22,11 @@ class _OfOneChance(PaperDesign):
     """A design of one chance p, for a question with two answers. Abstract."""
 
     p: Fraction
-    _words: ClassVar[tuple[str, str]] = YES_OR_NO
+    _said: ClassVar[tuple[str, str]] = YES_OR_NO
 
     def __init__(self, p: Fraction | float | str, domain: Domain | None = None) -> None:
         self.p = chance("p", p)
-        super().__init__(two_answers(domain), self._table(), self._words)
+        super().__init__(two_answers(domain), self._table(), self._said)
 
     def _table(self) -> list[list[Fraction]]:
         return [[self.p, 1 - self.p], [1 - self.p, self.p]]
@@ -236,7 +236,7 @@ class Crosswise(_TwoQuestions):
     )
     reads_as: ClassVar[Mapping[str, int]] = {"A": 1, "B": 0}
 
-    _words = ("different", "same")
+    _said = ("different", "same")
 
 
 class Triangular(_TwoQuestions):
@@ -270,7 +270,7 @@ class Triangular(_TwoQuestions):
     )
     reads_as: ClassVar[Mapping[str, int]] = {"A": 0, "B": 1}
 
-    _words = ("neither", "either")
+    _said = ("neither", "either")
 
     def _table(self) -> list[list[Fraction]]:
         return [[1 - self.p, Fraction(0)], [self.p, Fraction(1)]]
