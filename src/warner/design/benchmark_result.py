@@ -25,6 +25,7 @@ from warner.design.benchmark_shown import (
     points_of,
 )
 from warner.design.comparison import LOSSES
+from warner.design.default_errors import mean_of
 from warner.design.ranking import to_nine_digits
 from warner.results.drawing import save
 
@@ -96,8 +97,8 @@ class Benchmark(Tabular):
                 runs = {method: self.values[cell, method][loss] for method in methods}
                 best = min(methods, key=lambda m: to_nine_digits(float(runs[m].mean())))
                 for method in methods:
-                    mean, standard_error = _mean(runs[method])
-                    excess, excess_standard_error = _mean(runs[method] - runs[best])
+                    mean, standard_error = mean_of(runs[method])
+                    excess, excess_standard_error = mean_of(runs[method] - runs[best])
                     rows.append(
                         {
                             **vars(cell),
@@ -178,7 +179,7 @@ class Benchmark(Tabular):
         for setting, column in columns.items():
             best = min(column.values(), key=np.mean)
             for names, losses_of_runs in column.items():
-                more, standard_error = _mean(losses_of_runs - best)
+                more, standard_error = mean_of(losses_of_runs - best)
                 if more <= 2 * standard_error:
                     least.add((*names, *setting))
         return least
@@ -349,8 +350,3 @@ class Benchmark(Tabular):
             f"{name} is not run in {count} setting{'s' * (count > 1)}: {reason}"
             for (name, reason), count in counts.items()
         ]
-
-
-def _mean(values: np.ndarray) -> tuple[float, float]:
-    """The mean over runs, and its standard error."""
-    return float(values.mean()), float(values.std(ddof=1) / math.sqrt(values.size))

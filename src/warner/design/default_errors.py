@@ -263,7 +263,7 @@ def _tally(
 
 
 def mean_of(errors: Sequence[float] | np.ndarray) -> tuple[float, float]:
-    """The mean, and its standard error."""
+    """The mean over runs, and its standard error."""
     return float(np.mean(errors)), float(np.std(errors, ddof=1) / math.sqrt(len(errors)))
 
 

@@ -45,6 +45,7 @@ from warner._core.names import LOSSES_ELSEWHERE
 from warner._core.progress import steps
 from warner._core.table import Column
 from warner.channels import KroneckerChannel, LiftedChannel, lifted, stacked, summed
+from warner.design.default_errors import mean_of
 from warner.design.ranking import Ranking, to_nine_digits
 from warner.domains import Domain, Product
 from warner.estimators import Estimator, Independent, Inversion, RakedJoint
@@ -276,6 +277,11 @@ class _Trial:
     loss: str
     runs: int
 
+    @property
+    def distance(self) -> Callable[[ArrayLike, ArrayLike], float]:
+        """The loss of estimated shares."""
+        return metrics.l1 if self.loss == "l1" else metrics.sum_of_squares
+
 
 def compare_schemes(
     domain: Product,
@@ -395,20 +401,10 @@ def _drawn(scheme: _Scheme, trial: _Trial, rng: np.random.Generator) -> Iterator
         simulated.append(LikelihoodData(channel, weights, trial.n, domain))
     known_margins = margins(theta.reshape(shape), [tuple(group) for group in scheme.groups])
     limit = raked(np.full(shape, 1 / domain.size), known_margins).ravel()
-    loss = metrics.l1 if trial.loss == "l1" else metrics.sum_of_squares
-    for method in scheme.methods:
-        tried = steps(simulated, "estimating")
-        errors = np.array([loss(method.fit(data).shares, theta) for data in tried])
-        yield RankedScheme(
-            scheme.name,
-            method,
-            groups,
-            (mechanism.epsilon,) * len(groups),
-            float(errors.mean()),
-            float(errors.std(ddof=1) / np.sqrt(trial.runs)),
-            None,
-            loss(limit, theta),
-        )
+    epsilons = (mechanism.epsilon,) * len(groups)
+    bias = trial.distance(limit, theta)
+    for method, mean, error in _errors(scheme, trial, simulated, theta):
+        yield RankedScheme(scheme.name, method, groups, epsilons, mean, error, None, bias)
 
 
 def _tried(scheme: _Scheme, trial: _Trial, rng: np.random.Generator) -> Iterator[RankedScheme]:
@@ -433,13 +429,10 @@ def _tried(scheme: _Scheme, trial: _Trial, rng: np.random.Generator) -> Iterator
         for _ in range(trial.runs)
     ]
     epsilons = [float(mechanism.epsilon) for mechanism in mechanisms]
-    loss = metrics.l1 if trial.loss == "l1" else metrics.sum_of_squares
     independent = np.prod(
         [lifted(summed(theta, shape, group), shape, group) for group in scheme.groups], axis=0
     )
-    for method in scheme.methods:
-        tried = steps(simulated, "estimating")
-        errors = np.array([loss(method.fit(data).shares, truth) for data in tried])
+    for method, mean, error in _errors(scheme, trial, simulated, truth):
         is_product = isinstance(method, Independent)
         expected = None
         if trial.loss == "l2" and method == Inversion():
@@ -451,8 +444,17 @@ def _tried(scheme: _Scheme, trial: _Trial, rng: np.random.Generator) -> Iterator
             method,
             tuple(tuple(names[axis] for axis in group) for group in scheme.groups),
             tuple(epsilons),
-            float(errors.mean()),
-            float(errors.std(ddof=1) / np.sqrt(trial.runs)),
+            mean,
+            error,
             expected,
-            loss(independent, theta) if is_product else 0.0,
+            trial.distance(independent, theta) if is_product else 0.0,
         )
+
+
+def _errors(
+    scheme: _Scheme, trial: _Trial, simulated: Sequence[LikelihoodData], truth: np.ndarray
+) -> Iterator[tuple[Estimator, float, float]]:
+    """The methods of a scheme, each with its mean error over tallies, and its standard error."""
+    for method in scheme.methods:
+        tried = steps(simulated, "estimating")
+        yield method, *mean_of([trial.distance(method.fit(data).shares, truth) for data in tried])
