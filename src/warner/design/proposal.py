@@ -63,7 +63,7 @@ from warner.results.recommend import recommended_fit
 from warner.results.share_noise import ShareNoise, least_share
 from warner.results.solution import Solution
 from warner.theory import expected_loss
-from warner.theory.inversion import MAX_PEOPLE
+from warner.theory.inversion import MAX_PEOPLE, with_share
 
 _DRAWS = 200  # of a posterior, whose mean distance from its estimate is then known within 5 %
 _GRID = 24  # estimates over which a closed form of a width is averaged
@@ -884,8 +884,4 @@ def _of_protected(scenario: Scenario, sensitive: np.ndarray | None) -> Scenario:
     if sensitive is not None:
         near = np.where(sensitive, near, np.inf)
     x = int(np.argmin(near))
-    rest = 1 - theta[x]
-    others = theta / rest if rest > 0 else np.full(domain.size, 1 / (domain.size - 1))
-    shares = others * (1 - share)
-    shares[x] = share
-    return replace(scenario, theta=shares, value=x)
+    return replace(scenario, theta=with_share(theta, x, share), value=x)

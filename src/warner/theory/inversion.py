@@ -670,11 +670,11 @@ def _rate_and_degrees(
     x = int(np.argmax(variance(guess).round(12)))
     shares = np.array(shares_that_differ(float(guess[x]), difference, groups))
     if groups == 2:
-        of_both = sum(float(variance(_with_share(guess, x, share))[x]) for share in shares)
+        of_both = sum(float(variance(with_share(guess, x, share))[x]) for share in shares)
         return difference**2 / max(of_both, _LEAST_VARIANCE), 1
     alike = np.array([1.0, 1.0, groups - 2.0])  # the groups that have the guess
     mean = float(alike @ shares / groups)
-    centre = _with_share(guess, x, mean)
+    centre = with_share(guess, x, mean)
     # The shares of group g differ from their mean by (shares[g] - mean) * direction.
     direction = np.where(np.arange(domain.size) == x, 1.0, -centre / max(1 - mean, _LEAST_VARIANCE))
     per_square = 1 / max(float(variance(centre)[x]), _LEAST_VARIANCE)
@@ -700,7 +700,7 @@ def shares_that_differ(share: float, difference: float, groups: int) -> list[flo
     return [low, low + difference, *([share] if groups > 2 else [])]
 
 
-def _with_share(theta: np.ndarray, x: int, share: float) -> np.ndarray:
+def with_share(theta: np.ndarray, x: int, share: float) -> np.ndarray:
     """The distribution with another share of value x. Other values keep their proportions."""
     rest = 1 - theta[x]
     others = theta / rest if rest > 0 else np.full(theta.size, 1 / (theta.size - 1))
