@@ -302,7 +302,7 @@ def in_numbers(mechanism: Mechanism) -> tuple[str, ...] | None:
     example, sends = example_of(mechanism), ""
     if example is not None:
         first, second = map(of_hundred, (example.sent, example.sent_by_other))
-        both = f"{first} with {_quoted(example.answer)} and {second} with {_quoted(example.other)}"
+        both = f"{first} with {quoted(example.answer)} and {second} with {quoted(example.other)}"
         sends = f"{both} {example.act}"
     return sends, f"{certainty(promised.total)}\N{NO-BREAK SPACE}sure"
 
@@ -322,10 +322,10 @@ class Example(NamedTuple):
     def act(self) -> str:
         """What people do who send the report: the same words for both answers."""
         if self.box is not None:
-            return f"tick {_quoted(self.box)}"
+            return f"tick {quoted(self.box)}"
         if self.is_value:
-            return f"send the report {_quoted(self.answer)}"
-        first, second = _quoted(self.answer), _quoted(self.other)
+            return f"send the report {quoted(self.answer)}"
+        first, second = quoted(self.answer), quoted(self.other)
         return f"send a report that points most to {first} and away from {second}"
 
     def in_words_of(self, texts: Mapping[str, str]) -> Example:
@@ -337,7 +337,7 @@ class Example(NamedTuple):
         """How many of 100 people with each of the two answers send the report."""
         pairs = ((self.answer, self.sent), (self.other, self.sent_by_other))
         return [
-            f"Of 100 people whose answer is {_quoted(answer)}, {of_hundred(sent)} {self.act}."
+            f"Of 100 people whose answer is {quoted(answer)}, {of_hundred(sent)} {self.act}."
             for answer, sent in pairs
         ]
 
@@ -345,7 +345,7 @@ class Example(NamedTuple):
         """What somebody can conclude who thought both answers equally likely."""
         seen, another = "this report", "the other report"
         if self.box is not None:
-            seen, another = f"{_quoted(self.box)} ticked", "the other box ticked"
+            seen, another = f"{quoted(self.box)} ticked", "the other box ticked"
         pairs = [(self.answer, self.other, self.sent, self.sent_by_other, seen)]
         if self.is_one_of_two:
             unsent, unsent_by_other = 1 - self.sent, 1 - self.sent_by_other
@@ -353,11 +353,11 @@ class Example(NamedTuple):
         who, sentences = "Somebody who thought both answers equally likely, and then sees", []
         for answer, other, high, low, seen in pairs:
             if low <= 0:
-                sentences.append(f"{who} {seen}, knows that the answer is not {_quoted(other)}.")
+                sentences.append(f"{who} {seen}, knows that the answer is not {quoted(other)}.")
             else:
                 ratio = math.log(high / low)
                 sentences.append(
-                    f"{who} {seen}, is then at most {certainty(ratio)} sure of {_quoted(answer)}: "
+                    f"{who} {seen}, is then at most {certainty(ratio)} sure of {quoted(answer)}: "
                     f"the odds are at most {at_most(high / low)} to 1."
                 )
             who = "Somebody who sees"
@@ -428,11 +428,11 @@ def _example(mechanism: Mechanism) -> list[str]:
         return []
     (first, _), by_other = example.sentences(), of_hundred(example.sent_by_other)
     return [
-        f"{first} Of 100 people whose answer is {_quoted(example.other)}, {by_other} do the same."
+        f"{first} Of 100 people whose answer is {quoted(example.other)}, {by_other} do the same."
     ]
 
 
-def _quoted(label: str) -> str:
+def quoted(label: str) -> str:
     return f"\N{LEFT DOUBLE QUOTATION MARK}{label}\N{RIGHT DOUBLE QUOTATION MARK}"
 
 

@@ -36,6 +36,7 @@ from warner.app.report.content import (
 from warner.app.requested import WAYS, Wanted, answered_in_one_way, by_way, were_asked
 from warner.app.terminal import plural
 from warner.app.what_files_hold import one_or_all
+from warner.design.privacy_words import quoted
 from warner.domains import Domain
 from warner.estimators import Estimator
 from warner.metrics import project
@@ -200,7 +201,7 @@ class Question:
             shown = {answer for _, answer in self.answers()}
             named = [row for row in rows if name_of(row["value"], self.domain) in shown]
         figures = [_figures(row, self.is_bounded) for row in named]
-        names = [_quoted(name_of(row["value"])) for row in named]
+        names = [quoted(name_of(row["value"])) for row in named]
         return f"{'; '.join(map(': '.join, zip(names, figures, strict=True)))}."
 
     @property
@@ -239,7 +240,7 @@ class Question:
             else "{} {} ({})".format(visible(name), *figures_of(row))
             for name, _, row in rows
         ]
-        what = text if self.summaries else _quoted(text)
+        what = text if self.summaries else quoted(text)
         return f"{upper(what)} by {self.columns}{few}: {'; '.join(named)}."
 
     def section(self) -> Section:
@@ -563,7 +564,7 @@ class Question:
             if self.summaries:
                 blocks.append(table_by_group(f"{upper(text)}, by {columns}", columns, rows, level))
                 continue
-            caption = f"Share of {_quoted(text)}{self._whose}, by {columns}"
+            caption = f"Share of {quoted(text)}{self._whose}, by {columns}"
             bounded_at = level if self.is_bounded else None
             blocks.append(table_by_group(caption, columns, rows, bounded_at))
             blocks += about_shrunk([{**row, "value": visible(name)} for name, _, row in rows])
@@ -670,7 +671,7 @@ def _differences(result: Differences, question: Question) -> list[Block]:
     what = str(result.of)
     answers = question.answers()
     if result.of == "shares" and domain.size == 2:
-        what = f"the share of {_quoted(answers[0][1])}"
+        what = f"the share of {quoted(answers[0][1])}"
     caption = f"Differences of {what} by {columns}{whom}"
     if len(listed) < len(shown_rows):
         caption += f": the {len(listed)} clearest of {len(shown_rows):,}"
@@ -760,10 +761,6 @@ def _figures(row: Row, is_bounded: bool = True, decimals: int | None = None) -> 
         return percent(row["estimate"], decimals)
     interval = percent_interval(row["low"], row["high"], decimals)
     return f"{percent(row['estimate'], decimals)} ({interval})"
-
-
-def _quoted(text: str) -> str:
-    return f"\N{LEFT DOUBLE QUOTATION MARK}{text}\N{RIGHT DOUBLE QUOTATION MARK}"
 
 
 def upper(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -387,14 +388,7 @@ def _planned(view: LiveView) -> int:
 def command(view: LiveView) -> str:
     """The command that gives the numbers of the page from its tally file."""
     interval = f"--interval={kind_of_intervals(_planned(view))}"
-    words = ["warner", "estimate", "tally.json", interval, *view.options]
-    return " ".join(map(_quoted, words))
-
-
-def _quoted(word: str) -> str:
-    """A word of a command as a shell reads it."""
-    plain = all(c.isalnum() or c in "-_=:,./" for c in word)
-    return word if plain and word.isascii() else "'" + word.replace("'", "'\\''") + "'"
+    return shlex.join(["warner", "estimate", "tally.json", interval, *view.options])
 
 
 def reject_rows(rejects: Mapping[str, int]) -> list[tuple[str, int]]:
