@@ -230,6 +230,15 @@ def duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.1f} min"
 
 
+def series(words: Sequence[str], last: str) -> str:
+    """Words with a word such as "or" before the last of them.
+
+    >>> series(["a", "b", "c"], "or"), series(["a"], "and")
+    ('a, b or c', 'a')
+    """
+    return f" {last} ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
 # -----------------------------------------------------------------------------------------------
 # Numbers as a report writes them: with as many digits as their intervals warrant.
 

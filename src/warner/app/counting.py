@@ -22,7 +22,7 @@ from warner._core.errors import (
     WarnerError,
 )
 from warner._core.progress import stage
-from warner._core.text import canonical, in_one_line
+from warner._core.text import canonical, in_one_line, series
 from warner.app.terminal import note, plural, say, warning
 from warner.app.what_files_hold import (
     CountsBefore,
@@ -560,8 +560,7 @@ def _say_foreign(sums: Sequence[GroupTotals], codes: str, marked: bool, is_open:
     where = f" in {files_read:,} files" if files_read > 1 else ""
     whole, they = ("the files are", "files do") if files_read > 1 else ("the file is", "file does")
     checked = "belongs to this study and " * (not codes)
-    unknown = _unknown(sums[0], marked, whole)
-    made = " or ".join([", ".join(unknown[:-1]), unknown[-1]]) if unknown[1:] else unknown[0]
+    unknown = series(_unknown(sums[0], marked, whole), "or")
     counted_as = (
         f" The reports were counted with what the study says: {codes}. Answers that were not "
         "randomised can look the same. To refuse files from other programs, add --require-headers. "
@@ -577,7 +576,7 @@ def _say_foreign(sums: Sequence[GroupTotals], codes: str, marked: bool, is_open:
     text = (
         f"{_few([one.path for one in sums])}: written by another program, "
         f"{plural(rows, 'row', 'rows')}{where}. Every report {checked}is one that the study's "
-        f"mechanisms can send. The {they} not say {made}, so this could not be checked."
+        f"mechanisms can send. The {they} not say {unknown}, so this could not be checked."
         f"{counted_as}{beside}"
     )
     # Also with --quiet: reports of another epsilon would be counted without a word.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from warner._core.errors import ArgumentError, EmptyError, FileError
-from warner._core.text import look, meant
+from warner._core.text import look, meant, series
 from warner.app.commands.options import options
 from warner.app.terminal import note, say, warning
 from warner.app.what_files_hold import as_file, is_tally_file, read_or_count, tallies_together
@@ -243,7 +243,7 @@ class OnPaper:
             remedy = "Add --counts once for each group, or name a table such as counts.csv"
             if not self.is_of_groups:
                 words = from_text(self.design).report_words
-                rule = f"needs --counts: how many people said {_quoted(words)}"
+                rule = f"needs --counts: how many people said {series([*map(repr, words)], 'and')}"
                 remedy = f"Add --counts {_example(words)}, or name a table such as counts.csv"
             raise ArgumentError("--design", rule, None, remedy)
         if self.drop_missing and self.given is None and self.study is None:
@@ -288,7 +288,10 @@ class OnPaper:
         said = counts_by_word(counts, words)
         for word in said:
             if look(word) not in design.code_of_look:
-                rule, remedy = f"must have the words {_quoted(words)}", meant(word, words)
+                rule, remedy = (
+                    f"must have the words {series([*map(repr, words)], 'and')}",
+                    meant(word, words),
+                )
                 raise ArgumentError("--counts", rule, repr(word), remedy)
         tally = Tally.from_counts(design, said)
         return {self.name or design.text: [tally.trusted() if implausible else tally]}
@@ -529,11 +532,6 @@ def named_groups(group: str) -> tuple[str, list[str]]:
     return column.strip(), entries
 
 
-def _quoted(words: Sequence[str]) -> str:
-    """The words of a card, so that they are not read as words of the sentence."""
-    return " and ".join([", ".join(map(repr, words[:-1])), repr(words[-1])])
-
-
 def _example(words: Sequence[str]) -> str:
     """What --counts looks like, with invented numbers."""
     return ",".join(f"{word}={n}" for word, n in zip(reversed(words), (12, 34), strict=False))
@@ -545,7 +543,7 @@ def counts_by_word(text: str, words: Sequence[str]) -> dict[str, int]:
     for each in text.split(","):
         word, equals, number = (piece.strip() for piece in each.rpartition("="))
         if not equals or not (number.isascii() and number.isdecimal()):
-            rule = f"must be WORD=PEOPLE,..., with the words {_quoted(words)}"
+            rule = f"must be WORD=PEOPLE,..., with the words {series([*map(repr, words)], 'and')}"
             remedy = f"For example {_example(words)}"
             if equals and re.fullmatch(r"[0-9.]+ ?%|0?[.][0-9]+", number):
                 remedy = "Write how many people said the word, not their share"

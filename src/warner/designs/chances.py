@@ -16,6 +16,7 @@ import numpy as np
 
 from warner._core.checks import choice, kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError
+from warner._core.text import series
 
 _SIMPLE = 1000  # the largest denominator that a float is taken for
 _MOST_CARDS = 100
@@ -179,8 +180,7 @@ def _numbers(first: int, last: int) -> str:
     """Consecutive numbers in words: "3", "3 or 4", "1, 2 or 3", "1 to 9"."""
     if last - first > 2:
         return f"{first} to {last}"
-    *some, end = map(str, range(first, last + 1))
-    return f"{', '.join(some)} or {end}" if some else end
+    return series([str(n) for n in range(first, last + 1)], "or")
 
 
 def _coins(chances: Sequence[Fraction]) -> Draw | None:

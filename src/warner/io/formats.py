@@ -12,7 +12,7 @@ import numpy as np
 
 from warner._core.errors import ArgumentError, FileError
 from warner._core.extras import pa
-from warner._core.text import RANDOMISE_FIRST, canonical
+from warner._core.text import RANDOMISE_FIRST, canonical, series
 from warner.io.csv_format import CsvFormat
 from warner.io.file_format import (
     NO_PUBLIC,
@@ -123,7 +123,7 @@ def suffixes(writable: bool = False) -> str:
     '.parquet or .csv'
     """
     names = [form.suffix for form in FORMATS if form.is_writable or not writable]
-    return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    return series(names, "or")
 
 
 def is_report_file(path: str) -> bool:

@@ -36,7 +36,7 @@ from warner._core.names import Hinting, explained
 from warner._core.pickles import without_cached
 from warner._core.progress import steps
 from warner._core.sampling import Source
-from warner._core.text import AS_WRITTEN, canonical, look, magnitude
+from warner._core.text import AS_WRITTEN, canonical, look, magnitude, series
 from warner.channels import Channel, LikelihoodOperator
 from warner.domains import LARGEST_SIZE, Domain
 from warner.domains.base import require_domain
@@ -995,7 +995,7 @@ def _alternatives(words: Sequence[str]) -> str:
     """Words to choose from: "red or black"; of many, the first and the last."""
     if len(words) > _LISTED:
         return f"one of {', '.join(words[:3])}, ..., {words[-1]}"
-    return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+    return series(words, "or")
 
 
 def refuse_column(column: ColumnNames) -> None:
