@@ -179,6 +179,17 @@ def _nobody(done: int) -> None:
     """Tell nobody."""
 
 
+def in_blocks(rows: int, most: int, each: int = 1) -> Iterator[slice]:
+    """Slices of all rows of ``each`` entries, with at most ``most`` entries where a row has fewer.
+
+    >>> list(in_blocks(5, 7, 3))
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    step = max(1, most // each)
+    for start in range(0, rows, step):
+        yield slice(start, min(start + step, rows))
+
+
 def steps(
     items: Iterable[Item], name: str, total: int | None = None, seconds: float | None = None
 ) -> Iterator[Item]:

@@ -23,6 +23,7 @@ from warner._core import randomness
 from warner._core.checks import kind
 from warner._core.errors import ArgumentTypeError
 from warner._core.exact import doubling
+from warner._core.progress import in_blocks
 
 _LOW48 = 2**48 - 1
 # Binary digits of a threshold that are compared at a time: for all bits, and for undecided bits.
@@ -440,9 +441,7 @@ def uniform_subsets(
     packed = np.zeros((n, width), dtype=np.uint8)
     fills = not source.one_at_a_time and _fills_up(total, size, n)
     draw = _fill_up if fills else _floyd
-    rows = max(_SETS[not fills], _SET_BYTES // width)
-    for start in range(0, n, rows):
-        block = slice(start, start + rows)
+    for block in in_blocks(n, max(_SETS[not fills], _SET_BYTES // width)):
         draw(source, total, size, fewer[block], packed[block])
     return packed
 

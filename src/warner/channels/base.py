@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warner._core.errors import ArgumentError, IdentifiabilityError
+from warner._core.progress import in_blocks
 
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
@@ -269,13 +270,12 @@ class LikelihoodOperator(ABC):
 
     def rows(self, index: IntArray) -> FloatArray:
         """The rows of A for the reports at ``index``, (len(index), K)."""
-        step = max(1, _BLOCK // self.shape[0])
         rows = np.empty((len(index), self.shape[1]))
-        for start in range(0, len(index), step):
-            block = index[start : start + step]
+        for some in in_blocks(len(index), _BLOCK, self.shape[0]):
+            block = index[some]
             units = np.zeros((self.shape[0], len(block)))
             units[block, np.arange(len(block))] = 1
-            rows[start : start + step] = self.rmatvec(units).T
+            rows[some] = self.rmatvec(units).T
         return rows
 
     def blocks(self) -> Iterator[tuple[slice, FloatArray]]:
@@ -978,8 +978,8 @@ def simulate_reports(
     """Simulated report frequencies (m,) of people (K,) with each value, report by report."""
     n, ends = int(people.sum()), np.cumsum(people)
     total = np.zeros(channel.shape[0], dtype=np.int64)
-    for start in range(0, n, together):
-        person = np.arange(start, min(start + together, n))
+    for people_of in in_blocks(n, together):
+        person = np.arange(people_of.start, people_of.stop)
         values = np.searchsorted(ends, person, side="right")
         total += np.bincount(channel.sample_rows(values, rng), minlength=channel.shape[0])
     return np.asarray(total / n)

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from warner._core.progress import in_blocks
 from warner._core.projective_space import ProjectiveBlocks, ProjectiveSpace, count_points
 from warner._core.sampling import Source
 from warner.channels.base import (
@@ -477,10 +478,9 @@ def hyperplane_sums(f: FloatArray, space: ProjectiveSpace) -> FloatArray:
     # Points stand last, so that the transforms run along neighbouring numbers.
     parts = np.ascontiguousarray(f.T).reshape(-1, space.points)
     lines = _lines(space.prime, space.dimension)
-    step = max(1, _NUMBERS // space.points)
     out = np.empty_like(parts)
-    for start in range(0, len(parts), step):
-        out[start : start + step] = _sums(parts[start : start + step], space, lines)
+    for some in in_blocks(len(parts), _NUMBERS, space.points):
+        out[some] = _sums(parts[some], space, lines)
     return np.asarray(out.reshape(f.T.shape).T)
 
 

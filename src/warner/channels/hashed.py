@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from warner._core.errors import ArgumentError, IdentifiabilityError
 from warner._core.hashing import FieldHash, buckets as bucket_of
+from warner._core.progress import in_blocks
 from warner.channels.base import (
     Channel,
     DenseCompositeChannel,
@@ -82,19 +83,10 @@ class HashChannel(Channel):
     def _gather(self, r: FloatArray) -> FloatArray:
         """sum_s r[s, h_s(x)] for every x, (K,)."""
         total = np.zeros(self.shape[1])
-        step = max(1, _CACHED // self.shape[1])
         for seeds, table in self._tables():
-            for start in range(0, len(table), step):
-                rows = table[start : start + step]
-                flat = (
-                    rows
-                    + (
-                        np.arange(
-                            seeds.start + start, seeds.start + start + len(rows), dtype=np.int64
-                        )
-                        * self.buckets
-                    )[:, None]
-                )
+            for rows in in_blocks(len(table), _CACHED, self.shape[1]):
+                seed = seeds.start + np.arange(rows.start, rows.stop, dtype=np.int64)
+                flat = table[rows] + (seed * self.buckets)[:, None]
                 total += np.take(r, flat).sum(axis=0)
         return total
 
@@ -211,13 +203,10 @@ class HashChannel(Channel):
 def _hash_block(seeds: slice, count: int, size: int) -> Buckets:
     """Buckets of all values under a range of seeds, hashed in pieces that fit the cache."""
     table = np.empty((seeds.stop - seeds.start, size), dtype=np.min_scalar_type(count - 1))
-    step = max(1, _CACHED // size)
     index = np.arange(size)[None, :]
-    for start in range(0, len(table), step):
-        rows = table[start : start + step]
-        rows[:] = bucket_of(
-            np.arange(seeds.start + start, seeds.start + start + len(rows))[:, None], index, count
-        )
+    for rows in in_blocks(len(table), _CACHED, size):
+        seed = seeds.start + np.arange(rows.start, rows.stop)
+        table[rows] = bucket_of(seed[:, None], index, count)
     return table
 
 
@@ -229,10 +218,8 @@ def _bucket_table(seeds: int, count: int, size: int) -> Buckets:
 
 def _bucket_tables(seeds: int, count: int, size: int) -> Iterator[tuple[slice, Buckets]]:
     """The buckets of all values for blocks of seeds: a slice of the seeds, and an array (b, K)."""
-    step = max(1, _BLOCK // size)
     cached = _bucket_table(seeds, count, size) if seeds * size <= _HASH_CACHE else None
-    for start in range(0, seeds, step):
-        block = slice(start, min(start + step, seeds))
+    for block in in_blocks(seeds, _BLOCK, size):
         yield block, cached[block] if cached is not None else _hash_block(block, count, size)
 
 
@@ -333,9 +320,8 @@ class HashedReports:
             remedy = "Make the tally without keep_reports, or use fewer values"
             raise ArgumentError("keep_reports", rule, f"{self.size} values", remedy)
         packed = np.empty((len(a), width), dtype=np.uint8)
-        index, step = np.arange(self.size)[None, :], max(1, _BLOCK // self.size)
-        for start in range(0, len(a), step):
-            rows = slice(start, start + step)
+        index = np.arange(self.size)[None, :]
+        for rows in in_blocks(len(a), _BLOCK, self.size):
             bucket = self.hashes.bucket_of(a[rows, None], b[rows, None], index)
             packed[rows] = np.packbits(bucket == z[rows, None], axis=1)
         return packed
@@ -433,9 +419,7 @@ class WindowChannel(SupportInverse, Channel):
         half, kind, t = np.unravel_index(np.asarray(index), self._shape)
         length, p = self._length + kind, self.reports.hashes.prime
         out = np.empty((len(half), -(-self.shape[1] // 8)), dtype=np.uint8)
-        step = max(1, _BLOCK // self.shape[1])
-        for start in range(0, len(out), step):
-            rows = slice(start, start + step)
+        for rows in in_blocks(len(out), _BLOCK, self.shape[1]):
             base = half[rows, None] * p
             position = self._places[:, half[rows]].T - base - t[rows, None]
             position += np.where(position < 0, p, 0)
@@ -448,9 +432,7 @@ class WindowChannel(SupportInverse, Channel):
         return np.asarray((self.reports.q + self.reports.gap * bits) * scale)
 
     def blocks(self) -> Iterator[tuple[slice, FloatArray]]:
-        step = max(1, _BLOCK // self.shape[1])
-        for start in range(0, self.shape[0], step):
-            rows = slice(start, min(start + step, self.shape[0]))
+        for rows in in_blocks(self.shape[0], _BLOCK, self.shape[1]):
             yield rows, self.rows(np.arange(rows.start, rows.stop))
 
     def dense(self) -> FloatArray:

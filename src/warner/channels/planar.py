@@ -9,6 +9,7 @@ from math import prod
 import numpy as np
 
 from warner._core.errors import ArgumentError
+from warner._core.progress import in_blocks
 from warner.channels.base import (
     Channel,
     DenseChannel,
@@ -192,9 +193,8 @@ class PlacedChannel(_Transformed):
         size = self.shape[1]
         if self.shape[0] * size > _FEW_ENTRIES:
             return None
-        step, unit = max(1, _FEW_ENTRIES // self.inner.shape[0]), np.eye(size)
-        columns = [self._transformed(unit[:, at : at + step]) for at in range(0, size, step)]
-        return np.concatenate(columns, axis=1)
+        unit, some = np.eye(size), in_blocks(size, _FEW_ENTRIES, self.inner.shape[0])
+        return np.concatenate([self._transformed(unit[:, values]) for values in some], axis=1)
 
     def _transformed(self, theta: FloatArray) -> FloatArray:
         whole = np.zeros((self.inner.shape[1], *theta.shape[1:]))
@@ -298,11 +298,9 @@ class ObservedPlaces(LikelihoodOperator):
 
     def gram(self, v: FloatArray) -> FloatArray:
         total = np.zeros((self.shape[1],) * 2)
-        step = max(1, _FEW_ENTRIES // self.shape[1])
-        for at in range(0, len(self._observed), step):
-            cells = self._observed[at : at + step]
-            block = self.inner.probabilities(cells, self._places)
-            total += (block * v[self._row[at : at + step], None]).T @ block
+        for some in in_blocks(len(self._observed), _FEW_ENTRIES, self.shape[1]):
+            block = self.inner.probabilities(self._observed[some], self._places)
+            total += (block * v[self._row[some], None]).T @ block
         return total
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warner._core.errors import ArgumentError
+from warner._core.progress import in_blocks
 from warner.channels.base import (
     BlockMoments,
     Channel,
@@ -834,9 +835,7 @@ class SupportRows(SupportInverse, NearlyConstantRows):
         channel, size = self.complete(), self.shape[1]
         index = np.repeat(np.arange(size), people.drawn(rng))
         packed = np.empty((len(index), -(-size // 8)), dtype=np.uint8)
-        step = max(1, _DRAWS // size)
-        for start in range(0, len(index), step):
-            block = slice(start, start + step)
+        for block in in_blocks(len(index), _DRAWS, size):
             marks = channel.sample_marks(index[block], rng)[:, :size]
             packed[block] = np.packbits(marks.astype(bool), axis=1)
         rows, counts = count_rows(packed, np.ones(len(packed), dtype=np.int64))
@@ -903,11 +902,10 @@ class SupportRows(SupportInverse, NearlyConstantRows):
         members = np.flatnonzero(supported)
         rows = np.flatnonzero(~named)
         packed = np.zeros((rows.size + 1, -(-(members.size + 1) // 8)), dtype=np.uint8)
-        step = max(1, _UNPACKED // size)
-        for start in range(0, rows.size, step):
-            bits = np.unpackbits(self.bits[rows[start : start + step]], axis=1)[:, members]
+        for some in in_blocks(rows.size, _UNPACKED, size):
+            bits = np.unpackbits(self.bits[rows[some]], axis=1)[:, members]
             block = np.packbits(bits, axis=1)
-            packed[start : start + len(block), : block.shape[1]] = block
+            packed[some, : block.shape[1]] = block
         packed[-1, members.size >> 3] = 128 >> (members.size & 7)
         base, gain = np.append(self.base[rows], 0.0), np.append(self.gain[rows], 1.0)
         small = SupportRows(packed, members.size + 1, base, gain)
@@ -930,9 +928,7 @@ class SupportRows(SupportInverse, NearlyConstantRows):
         together = np.zeros((size, size))
         root = (np.sqrt(v) * self.gain).astype(np.float32)
         # With few rows to a product, adding the products takes longer than making them.
-        step = max(1, _UNPACKED // size, 4 * size)
-        for start in range(0, self.shape[0], step):
-            rows = slice(start, start + step)
+        for rows in in_blocks(self.shape[0], max(_UNPACKED // size, 4 * size)):
             block = np.unpackbits(self.bits[rows], axis=1)[:, :size].astype(np.float32)
             block *= root[rows, None]
             together += block.T @ block
@@ -940,9 +936,7 @@ class SupportRows(SupportInverse, NearlyConstantRows):
         return np.asarray(self.base**2 @ v + (single[:, None] + single) + together)
 
     def blocks(self) -> Iterator[tuple[slice, FloatArray]]:
-        step = max(1, _UNPACKED // self.shape[1])
-        for start in range(0, self.shape[0], step):
-            rows = slice(start, min(start + step, self.shape[0]))
+        for rows in in_blocks(self.shape[0], _UNPACKED, self.shape[1]):
             bits = np.unpackbits(self.bits[rows], axis=1)[:, : self.shape[1]]
             yield rows, self.base[rows, None] + self.gain[rows, None] * bits
 

@@ -10,6 +10,7 @@ from math import prod
 import numpy as np
 
 from warner._core.errors import ArgumentError, IdentifiabilityError
+from warner._core.progress import in_blocks
 from warner.channels.base import (
     BlockMoments,
     Channel,
@@ -350,10 +351,9 @@ def marked_table(
         raise ArgumentError("bootstrap", rule, f"{n} people", remedy)
     values = np.unravel_index(np.repeat(np.arange(people.size), people.ravel()), people.shape)
     total = np.zeros((prod(shape[:-1]), shape[-1]))
-    step = max(256, 2**22 // max(total.shape))
-    for start in range(0, n, step):
+    for some in in_blocks(n, max(256, 2**22 // max(total.shape))):
         marks = [
-            channel.sample_marks(index[start : start + step], rng)
+            channel.sample_marks(index[some], rng)
             for channel, index in zip(channels, values, strict=True)
         ]
         left = marks[0]
@@ -454,10 +454,8 @@ class RepeatedRows(LikelihoodOperator):
 
     def _log_blocks(self) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
         """The rows in blocks: a slice, the logarithms of entries, and each row's largest, or 0."""
-        step = max(1, _MULTIPLIED // self.shape[1])
-        for start in range(0, self.shape[0], step):
-            rows = slice(start, min(start + step, self.shape[0]))
-            logs = np.zeros((rows.stop - start, self.shape[1]))
+        for rows in in_blocks(self.shape[0], _MULTIPLIED, self.shape[1]):
+            logs = np.zeros((rows.stop - rows.start, self.shape[1]))
             for table, row in self._logs:
                 logs += table[row[rows]]
             largest = logs.max(axis=1)

@@ -19,6 +19,7 @@ from warner._core.checks import as_float, choice, kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, EmptyError, ValuesError
 from warner._core.names import Hinting
 from warner._core.pickles import without_cached
+from warner._core.progress import in_blocks
 from warner._core.text import canonical
 
 _NOT_A_LIST = "must be a list, an array or a column"
@@ -608,8 +609,8 @@ class Domain(Hinting, ABC):
 
     def __iter__(self) -> Iterator[Any]:
         """The values, in the order of their indices."""
-        for start in range(0, self.size, _LISTED_AT_ONCE):
-            yield from self.decode(np.arange(start, min(start + _LISTED_AT_ONCE, self.size)))
+        for some in in_blocks(self.size, _LISTED_AT_ONCE):
+            yield from self.decode(np.arange(some.start, some.stop))
 
     def __getitem__(self, index: int | slice) -> Any:
         """The value of an index, or the list of those of a slice.

@@ -28,7 +28,7 @@ from warner._core.errors import (
 from warner._core.names import Hinting
 from warner._core.pickles import packed, unpacked, without_cached
 from warner._core.processes import SMALL, TINY, one_thread
-from warner._core.progress import stage
+from warner._core.progress import in_blocks, stage
 from warner._core.text import MADE_BY
 from warner.channels import FloatArray, IntArray, LikelihoodOperator, NearlyConstantRows
 from warner.domains import Domain
@@ -482,12 +482,11 @@ def log_likelihood_at(data: LikelihoodData, theta: ArrayLike) -> float | np.ndar
     copies = channel.rows_per_report
     factors = np.broadcast_to(channel.log_factors_of(observed), w.shape)
     values = np.empty(columns.shape[1])
-    step = max(1, _ENTRIES // max(channel.shape))
-    for first in range(0, values.size, step):
-        block = np.ascontiguousarray(columns[:, first : first + step])
+    for some in in_blocks(values.size, _ENTRIES, max(channel.shape)):
+        block = np.ascontiguousarray(columns[:, some])
         d = np.maximum(channel.matvec(block)[observed] * copies, 0.0)
         with np.errstate(divide="ignore"):
-            values[first : first + step] = w @ (np.log(d) + factors[:, None])
+            values[some] = w @ (np.log(d) + factors[:, None])
     values *= data.n * copies
     return float(values[0]) if thetas.ndim == 1 else values.reshape(thetas.shape[:-1])
 

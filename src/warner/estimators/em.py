@@ -17,7 +17,7 @@ from warner._core.errors import (
     ArgumentTypeError,
     ImpossibleReportError,
 )
-from warner._core.progress import steps as progress_of
+from warner._core.progress import in_blocks, steps as progress_of
 from warner.channels import (
     LikelihoodOperator,
     observed_rows,
@@ -717,9 +717,8 @@ class ExpectationMaximization(Estimator):
             yield from super().refit_all(several, near)
             return
         require_possible(rows, total)
-        block = max(1, _TOGETHER // int(np.count_nonzero(total)))
-        for at in range(0, len(several), block):
-            sets = np.ascontiguousarray(w[:, at : at + block])
+        for some in in_blocks(len(several), _TOGETHER, int(np.count_nonzero(total))):
+            sets = np.ascontiguousarray(w[:, some])
             seen, (counts,) = observed_rows(rows, sets)
             if isinstance(self.steps, str):
                 yield from em_of_each(seen, counts, chosen_steps(rows, sets, several[0].n)).T

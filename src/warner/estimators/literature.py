@@ -38,6 +38,7 @@ from warner._core.errors import (
     ImpossibleReportError,
     ValuesError,
 )
+from warner._core.progress import in_blocks
 from warner.channels import LikelihoodOperator, MergedChannel, quick
 from warner.domains import Domain, Integers
 from warner.estimators.base import (
@@ -903,9 +904,7 @@ def deviations(data: LikelihoodData, rows: LikelihoodOperator, weights: np.ndarr
     size = rows.shape[1]
     d = rows.matvec(uniform(size))
     v = np.divide(weights, d**2, out=np.zeros_like(d), where=weights > 0)
-    step = max(1, _ENTRIES // rows.shape[0])
-    information = [
-        v @ rows.columns(np.arange(size)[i : i + step]) ** 2 for i in range(0, size, step)
-    ]
+    some = in_blocks(size, _ENTRIES, rows.shape[0])
+    information = [v @ rows.columns(np.arange(each.start, each.stop)) ** 2 for each in some]
     with np.errstate(divide="ignore"):  # reports that say nothing of a value
         return 1 / np.sqrt(data.n * rows.rows_per_report * np.concatenate(information))

@@ -19,6 +19,7 @@ import numpy as np
 
 from warner._core.errors import ArgumentError
 from warner._core.extras import scipy
+from warner._core.progress import in_blocks
 from warner.channels import LikelihoodOperator, NearlyConstantRows, on_cells, quick
 from warner.domains import Domain, Integers
 from warner.estimators.base import (
@@ -553,10 +554,8 @@ class Draws:
         """The same draws of some values after the other: a slice of them, and (values, count)."""
         of_models = self._of_models(count, rng)
         ends = np.cumsum([drawn.factors.shape[1] for drawn in of_models])
-        size, step = of_models[0].shares.size, max(1, _BLOCK // count)
-        for start in range(0, size, step):
-            some = slice(start, min(start + step, size))
-            out = np.empty((some.stop - start, count))
+        for some in in_blocks(of_models[0].shares.size, _BLOCK, count):
+            out = np.empty((some.stop - some.start, count))
             for drawn, end in zip(of_models, ends, strict=True):
                 rows: slice | np.ndarray = some
                 if (cells := drawn.cells) is not None:

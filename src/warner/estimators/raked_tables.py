@@ -9,6 +9,8 @@ from math import prod
 
 import numpy as np
 
+from warner._core.progress import in_blocks
+
 Axes = tuple[int, ...]
 Targets = Mapping[Axes, np.ndarray]
 
@@ -220,8 +222,7 @@ class JunctionTree:
             table = _einsum([(clique, self.tables[number])], (*separator, *fresh))
             rows = prod(self.shape[axis] for axis in separator)
             cumulated = _cumulated(table.reshape(rows, -1))
-            for start in range(0, n, _BATCH):
-                people = slice(start, min(start + _BATCH, n))
+            for people in in_blocks(n, _BATCH):
                 given = _number(out[people], separator, self.shape)
                 drawn = _drawn(cumulated, given, rng)
                 values = np.unravel_index(drawn, [self.shape[axis] for axis in fresh])

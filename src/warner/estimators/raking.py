@@ -12,6 +12,7 @@ import numpy as np
 
 from warner._core.checks import kind
 from warner._core.errors import ArgumentTypeError, IdentifiabilityError
+from warner._core.progress import in_blocks
 from warner.channels import (
     Channel,
     DenseCompositeChannel,
@@ -108,11 +109,10 @@ def _noise(
     theta = product_of(singles)
     d = channel.matvec(theta.ravel())
     seen = np.divide(w, d**2, out=np.zeros_like(d), where=d > 0)
-    noise, step = 0.0, max(1, _TOGETHER // size)
+    noise = 0.0
     for of_block, block in channel.blocks():
         weights = seen[of_block]
-        for start in range(0, len(block), step):
-            some = slice(start, start + step)
+        for some in in_blocks(len(block), _TOGETHER, size):
             # It is 0 for people who were not asked all of this: their scores have no interaction.
             rest = _interaction(block[some].T.reshape(*shape, -1), singles)
             noise += float(np.tensordot(theta, rest**2, theta.ndim) @ weights[some])

@@ -12,6 +12,7 @@ import numpy as np
 
 from warner._core.errors import ArgumentError, FileError
 from warner._core.extras import pa
+from warner._core.progress import in_blocks
 from warner._core.text import RANDOMISE_FIRST, canonical, series
 from warner.io.csv_format import CsvFormat
 from warner.io.file_format import (
@@ -83,8 +84,8 @@ class WireFormat(FileFormat):
             np.memmap(path, column.dtype, "r", column.offset, (head.n, *column.shape))
             for column in head.columns
         ]
-        for start in range(0, head.n, ROWS_PER_BATCH):
-            block = [array[start : start + ROWS_PER_BATCH] for array in arrays]
+        for rows in in_blocks(head.n, ROWS_PER_BATCH):
+            block = [array[rows] for array in arrays]
             parts = [piece.reshape(len(piece), -1).T for piece in block]
             yield pa.RecordBatch.from_arrays(
                 [pa.array(np.ascontiguousarray(column)) for piece in parts for column in piece],

@@ -25,6 +25,7 @@ from warner._core.errors import (
 )
 from warner._core.exact import ONE, check_representable, divide, exp, rational, up
 from warner._core.foreign_tables import index_of
+from warner._core.progress import in_blocks
 from warner._core.sampling import Source
 from warner.channels import TiedChannel
 from warner.domains import Domain, Padded, Product
@@ -374,9 +375,8 @@ class KeyValue(Mechanism):
             value[swapped] = source.uniform(self.cells, swapped.size)
             return {_KEY: sent, _VALUE: value}
         out = self.schema.empty(len(true_key))["digits"]
-        step = max(1, _DIGITS // out.shape[1])
-        for start in range(0, len(true_key), step):
-            rows = out[start : start + step]
+        for some in in_blocks(len(true_key), _DIGITS, out.shape[1]):
+            rows = out[some]
             words = source.bits(self._other_width, -(-rows.size // 8))
             sent = np.unpackbits(words, count=rows.size).reshape(rows.shape).astype(bool)
             rows[:] = 0

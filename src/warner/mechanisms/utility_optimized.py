@@ -13,6 +13,7 @@ import numpy as np
 
 from warner._core.checks import integer
 from warner._core.exact import ONE, check_representable, divide, exp, up
+from warner._core.progress import in_blocks
 from warner._core.sampling import Source, uniform_subsets
 from warner.channels import (
     DirectChannel,
@@ -313,9 +314,7 @@ class UtilityOptimizedBits(UtilityOptimized, BitMechanism):
         # Only bytes with a sensitive bit are made, a few rows at a time.
         held = np.unique(self._members >> 3)
         bit = np.searchsorted(held, self._members >> 3) * 8 + (self._members & 7)
-        step = max(1, _BITS // (8 * held.size))
-        for start in range(0, n, step):
-            rows = slice(start, min(start + step, n))
+        for rows in in_blocks(n, _BITS, 8 * held.size):
             several = np.zeros((rows.stop - rows.start, 8 * held.size), dtype=np.uint8)
             several[:, bit] = bits(rows)
             packed[rows, held] = np.packbits(several, axis=1)

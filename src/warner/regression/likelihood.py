@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from warner._core.extras import scipy
-from warner._core.progress import steps
+from warner._core.progress import in_blocks, steps
 from warner._core.survey_design import DrawnSample
 from warner.channels import FloatArray, IntArray
 from warner.estimators.base import Status, iterate
@@ -204,10 +204,9 @@ class Pairs(Likelihood):
         first, second = np.triu_indices(extra)
         has_few = extra + 1 <= 2 * width
         total = np.zeros((len(first), width * width) if has_few else (size, size))
-        step = max(1, _BLOCK // max(size, width * width))
-        for start in range(0, len(factors), step):
-            f = factors[start : start + step]
-            z = self.covariates[group[start : start + step]]
+        for some in in_blocks(len(factors), _BLOCK, max(size, width * width)):
+            f = factors[some]
+            z = self.covariates[group[some]]
             if has_few:
                 columns = np.ascontiguousarray(f.T)
                 total += (columns[first] * columns[second]) @ _products(z, z)
@@ -224,10 +223,9 @@ class Pairs(Likelihood):
         """The block-diagonal matrix of sum_g w_ge z_g z_g', (E p, E p), for weights w (g, E)."""
         extra, width = weights.shape[1], self.covariates.shape[1]
         total = np.zeros((extra, width * width))
-        step = max(1, _BLOCK // width**2)
-        for start in range(0, len(weights), step):
-            z = self.covariates[start : start + step]
-            total += weights[start : start + step].T @ _products(z, z)
+        for some in in_blocks(len(weights), _BLOCK, width**2):
+            z = self.covariates[some]
+            total += weights[some].T @ _products(z, z)
         blocks = np.zeros((extra, width, extra, width))
         each = np.arange(extra)
         blocks[each, :, each, :] = total.reshape(extra, width, width)
@@ -373,12 +371,9 @@ class Mixture(Likelihood):
         Returns (n,), (n, M), (n, M, M), (n, M, M).
         """
         n, width = t.shape
-        step = max(1, _LARGEST_BLOCK // (self.rows.shape[1] * width**2))
-        if n > step:
-            each = [
-                self.of(some).people_at(t[some])
-                for some in (slice(start, start + step) for start in range(0, n, step))
-            ]
+        parts = list(in_blocks(n, _LARGEST_BLOCK, self.rows.shape[1] * width**2))
+        if len(parts) > 1:
+            each = [self.of(some).people_at(t[some]) for some in parts]
             value, mean, curvature, information = map(np.concatenate, zip(*each, strict=True))
             return value, mean, curvature, information
         terms, value, posterior = self._posterior(t)
@@ -582,9 +577,7 @@ class RandomIntercepts(Likelihood):
         """
         linear = self.mixture.linear(theta[:-1])
         n, width = linear.shape
-        step = max(1, _BLOCK // (self.mixture.rows.size * width**2))
-        for start in range(0, self.nodes.shape[1], step):
-            some = slice(start, start + step)
+        for some in in_blocks(self.nodes.shape[1], _BLOCK, self.mixture.rows.size * width**2):
             u = self.nodes[self.group, some].T.ravel()
             people = np.tile(np.arange(n), len(u) // n)
             moved = self._moved(linear[people], theta[-1] * u)

@@ -13,6 +13,7 @@ import numpy as np
 
 from warner._core.checks import integer, kind, same_length
 from warner._core.errors import ArgumentError, ArgumentTypeError, ReportError
+from warner._core.progress import in_blocks
 from warner._core.text import magnitude, meant
 from warner.reports.counting import count_values
 from warner.reports.schema import ReportSchema
@@ -87,11 +88,10 @@ def marginal_tables(
     """
     widths = sum(schema.rows for schema in parts.values() if not schema.rows_are_reports)
     n = len(next(iter(next(iter(columns.values())).values())))
-    step = max(1, _INDICATORS // widths) if widths else n
-    if n > step:
+    blocks = list(in_blocks(n, _INDICATORS, widths)) if widths else []
+    if len(blocks) > 1:
         total = np.zeros(n_cells(parts, ways), dtype=np.int64)
-        for start in range(0, n, step):
-            block = slice(start, start + step)
+        for block in blocks:
             block_columns = {
                 name: {column: array[block] for column, array in arrays.items()}
                 for name, arrays in columns.items()

@@ -18,6 +18,7 @@ import numpy as np
 
 from warner._core.checks import kind
 from warner._core.errors import ArgumentTypeError, EmptyError, ReportError
+from warner._core.progress import in_blocks
 from warner._core.text import MADE_BY
 from warner.reports.counting import (
     count_rows_of_groups,
@@ -829,9 +830,7 @@ class SupportCounts(HashedColumns):
         """Which values every report supports, and a last column of ones, (n, K + 1)."""
         a, b, z = (column[:, None] for column in self.parts(columns))
         out = np.ones((len(a), self.width + 1), dtype=np.uint8)
-        step = max(1, 2**20 // self.width)
-        for start in range(0, len(a), step):
-            rows = slice(start, start + step)
+        for rows in in_blocks(len(a), 2**20, self.width):
             bucket = self.hashes.bucket_of(a[rows], b[rows], np.arange(self.width)[None, :])
             out[rows, : self.width] = bucket == z[rows]
         return out

@@ -25,7 +25,7 @@ import numpy as np
 
 from warner._core.checks import choice, confidence_level, integer
 from warner._core.errors import ArgumentError, EmptyError
-from warner._core.progress import steps
+from warner._core.progress import in_blocks, steps
 from warner.channels import LARGEST_DENSE, FloatArray, LikelihoodOperator, SummedChannel
 from warner.estimators.base import LikelihoodData
 from warner.metrics import cramers_v as plain, project
@@ -128,9 +128,8 @@ class Pair:
 
     def squares(self, w: FloatArray) -> FloatArray:
         """The corrected V^2 (R,) from each column of the frequencies w (m, R)."""
-        step = max(1, _ENTRIES // max(self.channel.shape))
-        blocks = [w[:, at : at + step] for at in range(0, w.shape[1], step)]
-        return np.concatenate([self._squares_of(np.ascontiguousarray(block)) for block in blocks])
+        some = in_blocks(w.shape[1], _ENTRIES, max(self.channel.shape))
+        return np.concatenate([self._squares_of(np.ascontiguousarray(w[:, at])) for at in some])
 
     def _squares_of(self, w: FloatArray) -> FloatArray:
         """:meth:`squares` of so few columns that their tables fit in memory together."""
@@ -173,14 +172,13 @@ class Pair:
         a, b = sides[0][:, None], sides[1][None]
         names = ("cc", "cj", "ci", "ij", "cs", "jj", "ii", "js", "is", "ss")
         m = dict.fromkeys(names, np.zeros(()))
-        step = max(1, _ENTRIES // prod(self.shape))
-        for at in range(0, len(w), step):
-            cell = self._weights_of_reports[at : at + step].reshape(-1, *self.shape)
+        for some in in_blocks(len(w), _ENTRIES, prod(self.shape)):
+            cell = self._weights_of_reports[some].reshape(-1, *self.shape)
             j, i = cell.sum(axis=1, keepdims=True), cell.sum(axis=2, keepdims=True)
             parts = {"c": cell, "j": j, "i": i, "s": j.sum(axis=2, keepdims=True)}
             for name in names:
                 product = parts[name[0]] * parts[name[1]]
-                mean = product.reshape(len(cell), -1).T @ w[at : at + step]
+                mean = product.reshape(len(cell), -1).T @ w[some]
                 m[name] = m[name] + mean.reshape(*product.shape[1:], count)
         linear = m["cc"] - 2 * a * m["cj"] - 2 * b * m["ci"] + 2 * a * b * (m["ij"] + m["cs"])
         squared = a**2 * m["jj"] + b**2 * m["ii"] + (a * b) ** 2 * m["ss"]

@@ -19,6 +19,7 @@ import numpy as np
 
 from warner._core.checks import choice, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, IdentifiabilityError, ValuesError
+from warner._core.progress import in_blocks
 from warner._core.table import Table, Tabular
 from warner.channels import BlockMoments, FloatArray
 from warner.domains import Domain
@@ -142,15 +143,14 @@ def _moments(
     columns[block, 0], columns[block, 1], columns[block, 2] = 0.0, plug[block], 1 / size
     of_key = data.channel.block_moments(data.weights, index, shape, columns)
     of_value = np.empty((3, size))
-    step = max(1, _AT_A_TIME // all_values)
-    for start in range(0, size, step):
-        values = np.arange(start, min(start + step, size))
+    for some in in_blocks(size, _AT_A_TIME, all_values):
+        values = np.arange(some.start, some.stop)
         alone = np.zeros((all_values, values.size + 1))
-        alone[index * size + values, values - start] = 1.0
+        alone[index * size + values, values - some.start] = 1.0
         alone[:, -1] = 1 / all_values
         at = data.channel.block_moments(data.weights, index, shape, alone)
         for row, moment in zip(of_value, (at.squares, at.mixed, at.block_squares), strict=True):
-            row[values] = moment[values, values - start]
+            row[values] = moment[values, values - some.start]
     return of_key, of_value
 
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from warner._core.checks import choice, confidence_level, integer, kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, IdentifiabilityError
 from warner._core.extras import scipy
-from warner._core.progress import stage
+from warner._core.progress import in_blocks, stage
 from warner._core.special import ndtri
 from warner._core.table import Column
 from warner.estimators.base import WHOLE, LikelihoodData, Status, threads_for
@@ -348,10 +348,9 @@ def bootstrap(
     chances = centre / centre.sum()
     middle = function(centre)
     errors = np.empty((replicates, middle.size))
-    block = max(1, _AT_A_TIME // data.channel.shape[0])
     with threads_for(data), stage("bootstrap", replicates) as tell:
-        for first in range(0, replicates, block):
-            count = min(block, replicates - first)
+        for some in in_blocks(replicates, _AT_A_TIME, data.channel.shape[0]):
+            first, count = some.start, some.stop - some.start
             several, truths = simulated_tallies(data, target, chances, count, rng)
             refitted = solution.estimator.refit_all(several, chances)
             for at, (shares, truth) in enumerate(zip(refitted, truths, strict=True)):

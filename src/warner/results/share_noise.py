@@ -11,7 +11,7 @@ import numpy as np
 from warner._core.checks import confidence_level, kind as kind_of
 from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner._core.extras import scipy
-from warner._core.progress import stage
+from warner._core.progress import in_blocks, stage
 from warner.channels import LikelihoodOperator
 from warner.channels.base import LARGEST_DENSE
 from warner.estimators.base import LikelihoodData, inverted, threads_for
@@ -237,9 +237,7 @@ def _covariance_of_sums(
         return np.asarray((terms.T * channel.matvec(shares)) @ terms)
     first, second = np.triu_indices(starts.size)
     variances = np.empty(first.size)
-    step = max(1, _TERMS // (2 * channel.shape[0]))
-    for start in range(0, first.size, step):
-        some = slice(start, start + step)
+    for some in in_blocks(first.size, _TERMS, 2 * channel.shape[0]):
         either = (cells[:, None] == first[some]) | (cells[:, None] == second[some])
         variances[some] = channel.variance_of(either.astype(np.float64), shares)
     alone = variances[first == second]
@@ -317,16 +315,15 @@ def simulated_errors(
     if size > _MOST_SIMULATED or (rows > _MOST_ROWS * size and rows * size > _SMALL_CHANNEL):
         return None
     errors = np.empty((draws, size))
-    block = max(1, min(_MOST_AT_A_TIME, _AT_A_TIME // rows))
     with threads_for(data), stage("simulating", draws) as tell:
-        for first in range(0, draws, block):
-            some = errors[first : first + block]
+        for block in in_blocks(draws, min(_MOST_AT_A_TIME, _AT_A_TIME // rows)):
+            some = errors[block]
             try:
                 several, truths = simulated_tallies(data, target, shares, len(some), rng)
             except ArgumentError:  # a tally of the observed reports alone
                 return None
             some[:] = inverted(several) - truths
-            tell(first + len(some))
+            tell(block.stop)
     return errors
 
 

@@ -38,6 +38,7 @@ from warner._core.errors import (
     IdentifiabilityError,
 )
 from warner._core.names import explained
+from warner._core.progress import in_blocks
 from warner.domains import Domain
 from warner.estimators import LogSpline, SampleMean
 from warner.estimators.base import MeanFit
@@ -299,12 +300,11 @@ def anytime_limits(
     count = min(places.size, max(_FEWEST_LOOKED, _LOOKED // size))
     looked = np.linspace(0, places.size, count + 1).astype(np.int64)
     bounds = np.empty((looked.size, 2))
-    step = max(1, _AT_A_TIME // size)
-    for start in range(0, looked.size, step):
-        some = looked[start : start + step]
+    for rows in in_blocks(looked.size, _AT_A_TIME, size):
+        some = looked[rows]
         below = np.zeros((some.size, size))
         below[:, places] = (np.arange(places.size) < some[:, None]) - inner.q
-        bounds[start : start + step] = anytime_of_functions(estimate.data, below, planned, level)
+        bounds[rows] = anytime_of_functions(estimate.data, below, planned, level)
     # Cumulative shares increase: between two of them hold the lower limit of the one before, and
     # the upper limit of the one after.
     every = np.arange(places.size + 1)

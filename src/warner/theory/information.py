@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 
 from warner._core.checks import choice, integer, numbers_of, real
 from warner._core.errors import ArgumentError, IdentifiabilityError
+from warner._core.progress import in_blocks
 from warner.channels import Channel, FloatArray, stacked
 from warner.results.likelihood_limits import basis_of
 from warner.theory.inversion import (
@@ -365,7 +366,7 @@ def _scores(
 def _pairs(s: FloatArray, weights: FloatArray, q: FloatArray) -> float:
     """E[(d_1' Q s_2)(s_2' d_1)^2] over pairs of independent reports."""
     total = 0.0
-    for start in range(0, len(s), _BLOCK):
-        d = s[start : start + _BLOCK] @ q
-        total += float(weights[start : start + _BLOCK] @ ((d @ q @ s.T) * (d @ s.T) ** 2) @ weights)
+    for some in in_blocks(len(s), _BLOCK):
+        d = s[some] @ q
+        total += float(weights[some] @ ((d @ q @ s.T) * (d @ s.T) ** 2) @ weights)
     return total

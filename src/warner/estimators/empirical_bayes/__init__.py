@@ -61,6 +61,7 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 
 from warner._core.checks import choice
+from warner._core.progress import in_blocks
 from warner.channels import HashPool, HiddenAmongRows, LikelihoodOperator, SupportRows
 from warner.estimators.base import (
     Estimator,
@@ -589,9 +590,8 @@ def _sample(
     """(count, K) independent draws, even within the cells of atoms; ``laws_of`` (K,) tells laws."""
     edges = _cells(atoms)
     out = np.empty((count, len(laws_of)))
-    step = max(1, _DRAWN // count)
-    for start in range(0, len(laws_of), step):
-        laws, which = np.unique(laws_of[start : start + step], return_inverse=True)
+    for some in in_blocks(len(laws_of), _DRAWN, count):
+        laws, which = np.unique(laws_of[some], return_inverse=True)
         order = np.argsort(which, kind="stable")
         ends = np.cumsum(np.bincount(which))
         drawn = rng.random((which.size, 2, count))
@@ -600,5 +600,5 @@ def _sample(
             mass = drawn[values, 0] * below[-1]
             cell = np.minimum(np.searchsorted(below, mass, side="right"), atoms.size - 1)
             inside = drawn[values, 1] * (edges[cell + 1] - edges[cell])
-            out[:, start + values] = (edges[cell] + inside).T
+            out[:, some.start + values] = (edges[cell] + inside).T
     return out

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from warner._core.progress import steps
+from warner._core.progress import in_blocks, steps
 from warner._core.special import gammainc
 
 
@@ -459,9 +459,7 @@ def _tilted(posteriors: np.ndarray, atoms: np.ndarray, multiplier: float) -> np.
 
 def blocks(rows: int, columns: int) -> Iterator[slice]:
     """Blocks of the rows of an array that fit the cache."""
-    step = max(1, _BLOCK // columns)
-    for start in range(0, rows, step):
-        yield slice(start, start + step)
+    return in_blocks(rows, _BLOCK, columns)
 
 
 def _sum_score(total: np.ndarray, variance: np.ndarray, target: float) -> np.ndarray:
