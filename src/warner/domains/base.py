@@ -424,6 +424,7 @@ class Domain(Hinting, ABC):
 
     size: int
     kind: ClassVar[str]
+    _stated: ClassVar[tuple[str, ...]] = ()  # the entries of ``spec`` that are arguments, in order
     study: ClassVar[StudyEntry | None] = None
     noun: ClassVar[str] = "labels of the study"
     usual_mechanism: ClassVar[str] = "RandomizedResponse"
@@ -465,7 +466,6 @@ class Domain(Hinting, ABC):
         """Return the domain as JSON data; :func:`warner.domains.from_spec` rebuilds it."""
 
     @classmethod
-    @abstractmethod
     def from_spec(
         cls, spec: Mapping[str, Any], build: Callable[[Mapping[str, Any]], Domain]
     ) -> Self:
@@ -475,6 +475,8 @@ class Domain(Hinting, ABC):
             spec: JSON data from the method ``spec`` of this class.
             build: makes a domain of any kind, for domains made of others.
         """
+        stated = {name: spec[name] for name in cls._stated}
+        return cls(*(build(each) if name == "domain" else each for name, each in stated.items()))
 
     @classmethod
     def from_study(cls, entry: Any) -> Self:

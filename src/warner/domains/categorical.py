@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import repeat
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -55,6 +55,7 @@ class Categorical(Domain):
     """
 
     kind = "categorical"
+    _stated = ("values",)
     study = StudyEntry(
         "values",
         "labels of a categorical domain",
@@ -162,9 +163,3 @@ class Categorical(Domain):
 
     def spec(self) -> dict[str, Any]:
         return {"kind": self.kind, "values": self._labels}
-
-    @classmethod
-    def from_spec(
-        cls, spec: Mapping[str, Any], build: Callable[[Mapping[str, Any]], Domain]
-    ) -> Self:
-        return cls(spec["values"])

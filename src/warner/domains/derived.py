@@ -52,6 +52,7 @@ class Subset(Domain):
     """
 
     kind = "subset"
+    _stated = ("domain", "index")
     noun = "values that were kept"
 
     def __init__(self, domain: Domain, index: Any) -> None:
@@ -96,12 +97,6 @@ class Subset(Domain):
     def spec(self) -> dict[str, Any]:
         return {"kind": self.kind, "domain": self.domain.spec(), "index": self._members.tolist()}
 
-    @classmethod
-    def from_spec(
-        cls, spec: Mapping[str, Any], build: Callable[[Mapping[str, Any]], Domain]
-    ) -> Self:
-        return cls(build(spec["domain"]), spec["index"])
-
 
 # -----------------------------------------------------------------------------------------------
 # A domain with placeholders of tags, which devices send in place of secret answers.
@@ -127,6 +122,7 @@ class Tagged(Domain):
     """
 
     kind = "tagged"
+    _stated = ("domain", "tags")
 
     def __init__(self, domain: Domain, tags: Sequence[str]) -> None:
         require_domain(domain)
@@ -175,12 +171,6 @@ class Tagged(Domain):
 
     def spec(self) -> dict[str, Any]:
         return {"kind": self.kind, "domain": self.domain.spec(), "tags": list(self.tags)}
-
-    @classmethod
-    def from_spec(
-        cls, spec: Mapping[str, Any], build: Callable[[Mapping[str, Any]], Domain]
-    ) -> Self:
-        return cls(build(spec["domain"]), spec["tags"])
 
 
 def _names(tags: Sequence[str]) -> tuple[str, ...]:
@@ -423,6 +413,7 @@ class Padded(Domain):
     """
 
     kind = "padded"
+    _stated = ("domain", "pairs")
     pairs: int
 
     def __init__(self, domain: Domain, pairs: int) -> None:
@@ -447,9 +438,3 @@ class Padded(Domain):
 
     def spec(self) -> dict[str, Any]:
         return {"kind": self.kind, "domain": self.domain.spec(), "pairs": self.pairs}
-
-    @classmethod
-    def from_spec(
-        cls, spec: Mapping[str, Any], build: Callable[[Mapping[str, Any]], Domain]
-    ) -> Self:
-        return cls(build(spec["domain"]), spec["pairs"])

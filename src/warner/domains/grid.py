@@ -182,6 +182,7 @@ class Points(Domain):
     """
 
     kind = "points"
+    _stated = ("points",)
     usual_mechanism = "Exponential"
 
     def __init__(self, points: Any) -> None:
@@ -231,9 +232,3 @@ class Points(Domain):
 
     def spec(self) -> dict[str, Any]:
         return {"kind": self.kind, "points": self.points.tolist()}
-
-    @classmethod
-    def from_spec(
-        cls, spec: Mapping[str, Any], build: Callable[[Mapping[str, Any]], Domain]
-    ) -> Self:
-        return cls(spec["points"])

@@ -172,6 +172,7 @@ class Integers(Domain):
     """
 
     kind = "integers"
+    _stated = ("low", "high")
     study = StudyEntry(
         "integers", "[low, high], both included", tuple[int, int], "integers = [0, 120]"
     )
@@ -232,12 +233,6 @@ class Integers(Domain):
     def spec(self) -> dict[str, Any]:
         return {"kind": self.kind, "low": self.low, "high": self.high}
 
-    @classmethod
-    def from_spec(
-        cls, spec: Mapping[str, Any], build: Callable[[Mapping[str, Any]], Domain]
-    ) -> Self:
-        return cls(spec["low"], spec["high"])
-
 
 # -----------------------------------------------------------------------------------------------
 # Days, weeks and months of the calendar, for public columns.
@@ -267,6 +262,7 @@ class Dates(Domain):
     # Monday, 2024-05 for a month. As answers that are randomised it would have far too many values.
 
     kind = "dates"
+    _stated = ("unit",)
     noun = "dates"
     remedy = "Write dates as 2024-05-31"
     is_ordered = True
@@ -353,9 +349,3 @@ class Dates(Domain):
 
     def spec(self) -> dict[str, Any]:
         return {"kind": self.kind, "unit": self.unit}
-
-    @classmethod
-    def from_spec(
-        cls, spec: Mapping[str, Any], build: Callable[[Mapping[str, Any]], Domain]
-    ) -> Self:
-        return cls(spec["unit"])
