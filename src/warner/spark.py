@@ -107,16 +107,21 @@ def randomize(study: Any, frame: Any, blocks: int | None = None, seed: int | Non
         ArgumentTypeError: no study, or no Spark frame.
         ArgumentError: a study with groups, or blocks of no reports.
     """
-    if not hasattr(frame, "mapInArrow"):
-        raise ArgumentTypeError("frame", "must be a Spark frame", kind(frame))
-    if not hasattr(study, "mechanisms"):
-        raise ArgumentTypeError("study", "must be a Study", kind(study))
+    _require(study, frame)
     if blocks is not None:
         integer("blocks", blocks, 1, MOST_PER_BLOCK)
     if seed is not None:
         integer("seed", seed, 0, 2**63 - 1)
     job = _Randomizing(dict(study.mechanisms), dict(study.public), blocks, seed)
     return frame.select(*job.answers).mapInArrow(job.randomize, job.columns)
+
+
+def _require(study: Any, frame: Any) -> None:
+    """Refuse anything but a study and a Spark frame."""
+    if not hasattr(frame, "mapInArrow"):
+        raise ArgumentTypeError("frame", "must be a Spark frame", kind(frame))
+    if not hasattr(study, "mechanisms"):
+        raise ArgumentTypeError("study", "must be a Study", kind(study))
 
 
 @dataclass(frozen=True)
@@ -260,10 +265,7 @@ def read_submissions(study: Any, frame: Any, column: str = "value") -> Any:
         ArgumentTypeError: no study, or no Spark frame.
         ArgumentError: a study with groups, or with columns that are called ``id`` or ``refused``.
     """
-    if not hasattr(frame, "mapInArrow"):
-        raise ArgumentTypeError("frame", "must be a Spark frame", kind(frame))
-    if not hasattr(study, "mechanisms"):
-        raise ArgumentTypeError("study", "must be a Study", kind(study))
+    _require(study, frame)
     if column not in frame.columns:
         raise ArgumentError("column", f"must be one of {', '.join(frame.columns)}", show(column))
     reading = _Reading(SubmissionFormat(study))
