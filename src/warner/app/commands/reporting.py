@@ -10,7 +10,6 @@ from pathlib import Path
 
 import click
 
-from warner._core.atomic_files import write_whole
 from warner._core.errors import ArgumentError
 from warner._core.progress import steps
 from warner._core.survey_design import SurveyDesign
@@ -29,7 +28,7 @@ from warner.app.commands.options import (
 from warner.app.on_paper import OnPaper, paper_options
 from warner.app.report.question import Question, Settings
 from warner.app.report.sections import Source, build
-from warner.app.report.writers import require_typst, to_html, to_pdf
+from warner.app.report.writers import require_typst, write_report
 from warner.app.requested import (
     Wanted,
     asked_tallies,
@@ -47,11 +46,9 @@ from warner.app.what_files_hold import (
     refuse_overwriting,
     refuse_questions,
     require_study_of_tallies,
-    say_written,
     to_have_groups,
     warn_of_design,
     warn_of_simulation,
-    write_text,
 )
 from warner.domains import Items
 from warner.estimators import Estimator
@@ -268,11 +265,7 @@ def report(
         settings,
     )
     for output, suffix in suffixes.items():
-        if suffix == ".html":
-            write_text(to_html(content), output)
-        else:
-            write_whole(output, to_pdf(content))
-            say_written(output)
+        write_report(content, output, suffix)
 
 
 def _refuse_tiny_groups(groups: Mapping[str, Sequence[Tally]]) -> None:

@@ -42,10 +42,10 @@ from warner.app.new_study.dialogue import (
 from warner.app.new_study.text import COPIED, FirstStudy, Question, listed
 from warner.app.new_study.xlsform import read_form
 from warner.app.report.sheet import COUNTS, counts_to_fill, questions_of, sheet as paper_sheet
-from warner.app.report.writers import require_typst, to_html, to_pdf
+from warner.app.report.writers import require_typst, write_report
 from warner.app.show_designs import show_meaning
 from warner.app.terminal import note, plural, say
-from warner.app.what_files_hold import refuse_overwriting, say_written, write_text
+from warner.app.what_files_hold import refuse_overwriting, write_text
 from warner.collector.scripts import integrity, packaged_files
 from warner.collector.survey_document import survey_bytes, survey_digest
 from warner.designs.chances import DEVICES
@@ -446,11 +446,7 @@ def sheet(
         devices[name] = device
     asked_questions = questions_of(stated, study, chosen, devices)
     content = paper_sheet(stated, asked_questions, study, chosen, counts or COUNTS)
-    if suffix == ".html":
-        write_text(to_html(content), output)
-    else:
-        write_whole(output, to_pdf(content))
-        say_written(output)
+    write_report(content, output, suffix)
     if counts is not None:
         write_text(counts_to_fill(stated, asked_questions), counts)
 

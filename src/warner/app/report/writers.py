@@ -14,14 +14,22 @@ import json
 from importlib import resources
 from typing import Any
 
+from warner._core.atomic_files import write_whole
 from warner._core.extras import not_installed
 from warner._core.html import Markup, text
 from warner._core.table import Table
 from warner.app.report.content import Block, Boxes, Commands, Points, Report, Section
+from warner.app.what_files_hold import say_written
 
 
 def _file(name: str) -> str:
     return resources.files("warner.app.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def write_report(report: Report, path: str, suffix: str) -> None:
+    """Write a report to a file in the format of its suffix, and say so."""
+    write_whole(path, to_html(report).encode() if suffix == ".html" else to_pdf(report))
+    say_written(path)
 
 
 def to_html(report: Report) -> str:
