@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import logging
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -365,13 +366,15 @@ def new_tokens(collector: Collector, choices: Mapping[str, Any]) -> dict[str, st
 def keep_tokens(
     collector: Collector, tokens: Mapping[str, str], choices: Mapping[str, Any]
 ) -> None:
-    """Keep the hashes of new tokens, and end those that the options name."""
+    """Keep the hashes of new tokens, and end those that the options name; then log as they say."""
     from warner.collector.access import token_hash
 
     for name, token in tokens.items():
         collector.keep_owner(name, token_hash(token))
     for name in choices["ended"]:
         collector.keep_owner(name, b"")
+    if choices["log"] == "json":
+        logging.getLogger("warner.collector").setLevel(logging.INFO)
 
 
 def given_again(store_name: str) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -367,8 +366,6 @@ def _issue(path: str, study: Study, path_of_keys: str, choices: dict[str, Any]) 
 
         def ready(port: int) -> None:
             collectors.keep_tokens(collector, tokens, choices)
-            if choices["log"] == "json":
-                logging.getLogger("warner.collector").setLevel(logging.INFO)
             click.echo(f"Exchange:    {url or listen.url(port)}")
             for name, token in tokens.items():
                 click.echo(f"Token of {name or 'the owner'}: {token}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import logging
 import shlex
 import sys
 import tempfile
@@ -237,8 +236,6 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
             start.keep()
             # Not before the port is ours: a token that is kept and never printed is lost.
             collectors.keep_tokens(collector, tokens, choices)
-            if choices["log"] == "json":
-                logging.getLogger("warner.collector").setLevel(logging.INFO)
             live.start()
             _say_ready(served_at, tokens, collector, study)
             if collector.is_simulated:
