@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -293,10 +292,6 @@ class Gaussian(Numeric):
 
     def parameters(self) -> dict[str, Any]:
         return {"delta": self.delta, "sigma": self.sigma}
-
-    @classmethod
-    def _rebuild(cls, domain: Domain, epsilon: float, parameters: Mapping[str, Any]) -> Self:
-        return cls(domain, epsilon, parameters["delta"], parameters["sigma"])
 
     def thresholds(self) -> dict[str, str]:
         return {"words": hex(self.law.words), "beyond": hex(self._beyond)}
