@@ -163,6 +163,14 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
+def array_of(values: Any) -> np.ndarray:
+    """``values`` as an array; that of None where lists have other lengths, which has no numbers."""
+    try:
+        return np.asarray(values)
+    except ValueError:
+        return np.asarray(None)
+
+
 def numbers_of(name: str, value: Any, rule: str = "must be an array of numbers") -> np.ndarray:
     """Return ``value`` as a float array; masked entries and complex numbers are refused."""
     try:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from warner._core.checks import as_float, choice, kind, show
+from warner._core.checks import array_of, as_float, choice, kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, EmptyError, ValuesError
 from warner._core.names import Hinting
 from warner._core.pickles import without_cached
@@ -655,10 +655,7 @@ class Domain(Hinting, ABC):
 
     def _index(self, index: Any) -> np.ndarray:
         """``index`` as int64, refused where it is outside 0..K-1."""
-        try:
-            array = np.asarray(index)
-        except ValueError:
-            array = np.asarray(None)
+        array = array_of(index)
         if array.dtype.kind not in "iu" and array.size:
             rule = "must be an array of whole numbers"
             raise ArgumentTypeError("index", rule, str(array.dtype))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from warner._core.checks import numbers_of
+from warner._core.checks import array_of, numbers_of
 from warner._core.errors import (
     ArgumentError,
 )
@@ -108,10 +108,7 @@ def decompose(
 
 def _sensitive_mask(sensitive: ArrayLike, size: int) -> np.ndarray:
     """Checked booleans (size,)."""
-    try:
-        sensitive_mask = np.asarray(sensitive)
-    except ValueError:
-        sensitive_mask = np.asarray(None)
+    sensitive_mask = array_of(sensitive)
     if sensitive_mask.dtype != bool or sensitive_mask.shape != (size,) or not sensitive_mask.any():
         raise ArgumentError(
             "sensitive",

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import as_float, kind, same_length, unknown
+from warner._core.checks import array_of, as_float, kind, same_length, unknown
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -447,10 +447,7 @@ def columns_of(covariates: Any, used: Container[str] | None = None) -> dict[str,
 
 def _of_array(values: Any) -> dict[str, Column]:
     """The columns of an array, x1 .. xp."""
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        array = np.asarray(None)
+    array = array_of(values)
     if np.ma.is_masked(values):
         raise ArgumentError("covariates", "must have no masked (missing) entries", None, _MISSING)
     if array.ndim not in (1, 2):
@@ -488,10 +485,7 @@ def _of_frame(name: str, series: Any) -> Column:
 
 def _checked(name: str, values: Any) -> Column:
     """One column as float64 or text, without missing and infinite values."""
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        array = np.asarray(None)
+    array = array_of(values)
     if np.ma.is_masked(values):
         rule = f"column {name!r} must have no masked (missing) entries"
         remedy = _MISSING if array.dtype.kind in "biuf" else _MISSING_TEXT

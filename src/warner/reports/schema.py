@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from warner._core.checks import kind
+from warner._core.checks import array_of, kind
 from warner._core.errors import ArgumentTypeError, EmptyError, ReportError
 from warner._core.progress import in_blocks
 from warner._core.text import MADE_BY
@@ -673,10 +673,7 @@ def columns_from(schema: ReportSchema, outputs: Any) -> dict[str, np.ndarray]:
 
 def _integers(name: str, values: Any) -> np.ndarray:
     """``values`` as int64: integers, booleans, and floats that are whole numbers."""
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        array = np.asarray(None)
+    array = array_of(values)
     if not array.size:
         return array.reshape(array.shape).astype(np.int64)
     if array.dtype.kind == "f":
