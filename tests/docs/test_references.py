@@ -43,6 +43,13 @@ def test_the_page_of_references_is_current() -> None:
     assert (ROOT / "docs" / "references.md").read_text() == _page().page(), "run 'make docs'"
 
 
+def test_a_paper_stands_once_in_the_list() -> None:
+    """Rejects a second entry of one key, which moves the first to another heading."""
+    text = (ROOT / "src" / "warner" / "_core" / "references.bib").read_text()
+    keys = re.findall(r"^@\w+\{(\w+),", text, flags=re.M)
+    assert len(keys) == len(set(keys)) == len(references())
+
+
 def test_enough_classes_are_looked_at() -> None:
     assert len(CITING) >= 38
 
