@@ -324,11 +324,6 @@ class BandChannel(Channel):
         shape = (self.shape[0], len(starts))
         return BandChannel(shape, self.low, self.gain, rows, columns, merged), w
 
-    def naive_estimate(self, w: FloatArray) -> FloatArray:
-        if self._nearest is None:
-            return super().naive_estimate(w)
-        return weighted_counts(self._nearest, w, self.shape[1])
-
 
 def windows(outputs: int, width: int, size: int, low: float, gain: float) -> BandChannel:
     """The channel (m, K) of bins of numbers, where the reports in a window are likely (METHODS

@@ -251,6 +251,7 @@ class LikelihoodOperator(ABC):
     tells_means_only: bool = False
     memo: LikelihoodOperator | None = None
     is_on_paper: bool = False
+    _nearest: IntArray | None = None  # (m,) the value nearest to each report that is no value
 
     # Products
 
@@ -550,8 +551,10 @@ class LikelihoodOperator(ABC):
         """The report histogram itself as a distribution (K,) over the values, not corrected.
 
         Raises:
-            ArgumentError: the reports are not values.
+            ArgumentError: the reports are not values, and are nearest to none.
         """
+        if self._nearest is not None:
+            return weighted_counts(self._nearest, w, self.shape[1])
         if self.shape[0] != self.shape[1]:
             rule = "must have as many different reports as values for this method"
             got = f"{self.shape[0]} reports and {self.shape[1]} values"
@@ -1094,11 +1097,6 @@ class DenseChannel(MatrixRows, Channel):
 
     def unrounded(self) -> Channel:
         return self if self._grid is None else DenseChannel(self._grid)
-
-    def naive_estimate(self, w: FloatArray) -> FloatArray:
-        if self._nearest is None:
-            return super().naive_estimate(w)
-        return weighted_counts(self._nearest, w, self.shape[1])
 
 
 class DenseCompositeChannel(DenseChannel, CompositeChannel):

@@ -16,7 +16,6 @@ from warner.channels.base import (
     FloatArray,
     IntArray,
     LikelihoodOperator,
-    weighted_counts,
 )
 
 _SMALL = 256  # cells up to which estimators get a matrix
@@ -205,9 +204,6 @@ class PlacedChannel(_Transformed):
     def _transformed_back(self, r: FloatArray) -> FloatArray:
         cells = r if self._reports is None else r[self._reports]
         return np.asarray(self.inner.rmatvec(cells)[self._places])
-
-    def naive_estimate(self, w: FloatArray) -> FloatArray:
-        return weighted_counts(self._nearest, w, self.shape[1])
 
     def restrict_to_observed(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
         # The observed rows alone; or a matrix where it is small and cells share a report.
