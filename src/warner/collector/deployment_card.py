@@ -134,6 +134,7 @@ def deployment_card(study: Study, view: LiveView | None = None) -> dict[str, Any
 
 
 _SHUFFLED_DELTA = 1e-6
+_WORTH_SAYING = 0.9  # the largest part of epsilon at which a step counts as better protection
 
 
 def _in_each_round(study: Study) -> str:
@@ -165,15 +166,18 @@ def _amplification(study: Study) -> str:
         study.public
         or study.groups
         or study.round is not None  # a person is in a step of each round
-        or step * _SHUFFLED_DELTA >= 1
+        or not 1 < step < 1 / _SHUFFLED_DELTA
         or not all(protects_all_alike(promised) for promised in guarantees)
     ):
         return f"{against_all} Against others, no stronger guarantee is claimed."
     crowds = [shuffled(mechanism, step, _SHUFFLED_DELTA) for mechanism in mechanisms]
     epsilon = sum(crowd.epsilon for crowd in crowds)
+    steps = f"{against_all} Results are published in steps of {step:,} reports."
+    if not epsilon < _WORTH_SAYING * sum(promised.total for promised in guarantees):
+        return f"{steps} Such small steps do not protect people noticeably better against others."
     return (
-        f"{against_all} Results are published in steps of {step:,} reports. A person in such a "
-        "step is better protected against somebody who sees only the published results, and sent "
+        f"{steps} A person in such a step is better protected against somebody who sees only the "
+        "published results, and sent "
         f"none of the reports: epsilon is at most {epsilon:.3g}, with delta "
         f"{_SHUFFLED_DELTA * len(crowds):.6f}. The last step, at the closing, can have fewer "
         "people, down to one. For people in this last step, only the guarantee above holds."

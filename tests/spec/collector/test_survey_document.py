@@ -432,8 +432,7 @@ def test_numbers_of_questions_are_those_of_the_law() -> None:
 
 
 def test_published_steps_hide_people_among_others() -> None:
-    alike = Study.parse(
-        """
+    text = """
         [attributes.smokes]
         values = ["no", "yes"]
         mechanism = "RandomizedResponse"
@@ -441,13 +440,18 @@ def test_published_steps_hide_people_among_others() -> None:
         [collect]
         people = 100000
         """
-    )
+    alike = Study.parse(text)
     said = deployment_card(alike)["accounting"]["amplification"]
     crowd = shuffled(alike.mechanisms["smokes"], 1000)
     assert "holds against the collector itself" in said and "in steps of 1,000 reports" in said
     assert f"at most {crowd.epsilon:.3g}, with delta 0.000001." in said
     # The closing can publish one report: its person hides among nobody.
     assert "For people in this last step, only the guarantee above holds" in said
+    # Rejects "better protected" with the same epsilon and a delta, and an error at steps of one.
+    for step in (1, 30):
+        few = text.replace("people = 100000", f"people = 30\n        step = {step}")
+        said = deployment_card(Study.parse(few))["accounting"]["amplification"]
+        assert "better protected against" not in said and "delta" not in said
     # Public columns are published beside the counts, and some values are not protected at all.
     for study in (STUDY, Study.parse(OTHERS)):
         said = deployment_card(study)["accounting"]["amplification"]
