@@ -109,10 +109,8 @@ class Draw:
     def of_another(self) -> Draw:
         """The same chances for a second draw: a birthday is that of another person."""
 
-        def father(text: str) -> str:
-            return text.replace("your mother's", "your father's").replace("another", "a third")
-
-        return replace(self, what=father(self.what), when=tuple(map(father, self.when)))
+        what = self.what.replace("a person", "another person").replace("mother", "father")
+        return replace(self, what=what)
 
 
 def draw_with(chances: Sequence[Fraction], by: str | None = None) -> Draw:
@@ -131,7 +129,7 @@ def draw_with(chances: Sequence[Fraction], by: str | None = None) -> Draw:
     >>> draw_with([Fraction(1, 6), Fraction(1, 6)]).when
     ('the die shows 1', 'the die shows 2')
     >>> draw_with([Fraction(91, 365)]).when
-    ("your mother's birthday is from 1 January to 1 April",)
+    ('that birthday is from 1 January to 1 April',)
     """
     makers = {
         "coin": _coins,
@@ -242,14 +240,12 @@ def _birthday(chances: Sequence[Fraction]) -> Draw | None:
     faces = _faces(chances, 365)
     if faces is None or not all(chances) or math.lcm(*(c.denominator for c in chances)) < 73:
         return None
-    when = tuple(
-        f"your mother's birthday is from {_day(first)} to {_day(last)}" for first, last in faces
-    )
+    when = tuple(f"that birthday is from {_day(first)} to {_day(last)}" for first, last in faces)
     bring = (
         "Nothing needs to be brought. The chances take all 365 days as equally likely; in most "
         "countries births differ by a few per cent from month to month."
     )
-    what = "Think of your mother's birthday, or that of another person whom nobody here knows."
+    what = "Think of the birthday of a person whom nobody here knows, such as your mother."
     return Draw(what, when, "it is on any other day", bring)
 
 

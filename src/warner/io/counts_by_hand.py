@@ -95,6 +95,10 @@ class CountsByHand:
             if len(cells) < len(names):
                 remedy = "Write a cell for each column of the first line"
                 raise FileError(where, "has too few cells", None, remedy)
+            if any(cell.strip() for cell in cells[len(names) :]):
+                rule = f"has {len(cells)} cells, and the first line has {len(names)}"
+                remedy = 'Put an entry with a comma into quotes, such as "forced:1/6,1/6"'
+                raise FileError(where, rule, None, remedy)
             of = dict(zip(lower, (cell.strip() for cell in cells), strict=False))
             key = tuple(of[name.lower()] for name in self.by)
             count = _people(where, COUNT, of[COUNT])

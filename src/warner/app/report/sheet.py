@@ -74,7 +74,11 @@ def questions_of(
             problem = str(error).removeprefix("by: ")
             raise ArgumentError(f"--draw for {name!r}: {problem}") from None
         questions.append(Question(name, text, texts.help(name, language), mechanism, card))
-    names = [each.name for each in questions if "mother's birthday" in " ".join(each.card.steps)]
+    names = [
+        each.name
+        for each in questions
+        if any("hink of the birthday" in step for step in each.card.steps)
+    ]
     if len(names) > 1:
         rule = (
             "uses the birthday of the same person for several questions. Then all ticks on a sheet "
@@ -293,13 +297,18 @@ _NOT_SPLIT = (
 )
 
 
+_WITHOUT_CONSENT = (
+    'Put aside the sheets without a tick under "Your consent": nothing on them is counted.'
+)
+
+
 def _counted(study: Study, questions: list[Question], counts: str) -> list[Section]:
     """How the interviewer counts the boxes, and types the numbers."""
     groups = list(study.public)
     count = (
-        "For each question, put aside the sheets on which it has no tick or several ticks: they do "
-        "not count for this question. For each box, count the sheets on which it is ticked. Write "
-        "the numbers here."
+        f"{_WITHOUT_CONSENT} For each question, also put aside the sheets on which it has no tick "
+        "or several ticks: they do not count for this question. For each box, count the sheets on "
+        "which it is ticked. Write the numbers here."
     )
     if groups:
         count += f" Count separately for each {' and '.join(groups)}."
@@ -347,7 +356,8 @@ def _by_sheet(study: Study, questions: list[Question], counts: str) -> list[Sect
             )
     type_in = (
         f"Type a row for each sheet into the table {counts}, with Excel or any editor, and save it "
-        f"as CSV. Shuffle the sheets first. {unclear} {_NOT_SPLIT} The table begins with this line:"
+        f"as CSV. Shuffle the sheets first. {_WITHOUT_CONSENT} {unclear} {_NOT_SPLIT} The table "
+        "begins with this line:"
     )
     if study.design is not None and study.design.weights is not None:
         weights = study.design.weights

@@ -201,6 +201,16 @@ def test_columns_of_numbers_are_typed_by_sheet_and_nobody_is_asked_for_a_weight(
         run(*shlex.split(command)[1:])
 
 
+def test_counts_whose_design_has_a_comma_without_quotes_name_the_quotes(here: Path) -> None:
+    """Rejects "count must be a whole number" of a line that has one, a column further on."""
+    Path("counts.csv").write_text(
+        "attribute,paper_design,value,count\ncopied,forced:yes=1/6,no=1/6,yes,24\n"
+    )
+    said = run("tally", "--counts", "counts.csv", "--study", "class.toml", "-o", "t.json", ok=False)
+    words = " ".join(said.stderr.split())
+    assert "line 2: has 5 cells, and the first line has 4" in words and "into quotes" in words
+
+
 def test_an_unclear_question_does_not_lose_the_other_answers_of_a_sheet(here: Path) -> None:
     """Rejects a sheet without a row for one question without a tick, and "live?: ____"."""
     text = CLASS.replace('values = ["7a", "7b"]', "integers = [1, 500]")
@@ -219,7 +229,10 @@ def test_an_unclear_question_does_not_lose_the_other_answers_of_a_sheet(here: Pa
     assert sizes == {"copied": 80, "stole": 40}
     first, _, _ = asked.partition("[attributes.stole]")
     Path("class.toml").write_text(first + '[design]\ncluster = "class"\n')
-    assert "no tick or several ticks gets no row" in _page("--force")
+    page = _page("--force")
+    assert "no tick or several ticks gets no row" in page
+    # Rejects a page on which sheets without consent are counted.
+    assert 'without a tick under "Your consent": nothing on them is counted' in unescape(page)
 
 
 def test_a_design_of_two_cards_says_how_its_two_sheets_are_made(here: Path) -> None:
