@@ -22,7 +22,7 @@ from warner.estimators import Estimator
 from warner.mechanisms import from_header
 from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results.estimate import Estimate, estimate as estimate_tally
-from warner.results.from_tally import label, likelihood_data
+from warner.results.from_tally import likelihood_data
 from warner.results.named_summaries import Named, applicable, is_by_question, parse
 from warner.results.recommend import METHODS
 from warner.results.solution import Solution
@@ -143,43 +143,6 @@ def each_tally(parts: Sequence[Tally] | TalliesOfGroups) -> list[Tally]:
     if isinstance(parts, Tally):
         return [parts]
     return list(parts.values() if isinstance(parts, Mapping) else parts)
-
-
-WAYS = {False: "by phone or computer", True: "on paper"}
-"""{whether people randomise their answers on paper: how they answer}."""
-_MOST_NAMED = 5  # groups in a sentence
-
-
-def by_way(
-    parts: Sequence[Tally], attributes: Sequence[str] | None = None
-) -> dict[bool, list[Tally]]:
-    """The tallies of each way to answer, of people who were asked these questions."""
-    names = None if attributes is None else list(attributes)
-    ways: dict[bool, list[Tally]] = {}
-    for tally in parts:
-        if were_asked([tally], names):
-            ways.setdefault(from_header(tally.header).is_on_paper, []).append(tally)
-    return ways
-
-
-def answered_in_one_way(parts: Sequence[Tally]) -> list[str]:
-    """Groups in which all people answered in one way, where others answered in two: sentences."""
-    people = {
-        way: {
-            label(key): None
-            for tally in tallies
-            for key, size in zip(tally, tally.sizes.tolist(), strict=True)
-            if size
-        }
-        for way, tallies in by_way(parts).items()
-    }
-    sentences = []
-    for way, words in WAYS.items():
-        if len(people) > 1 and (missing := [g for g in people[not way] if g not in people[way]]):
-            more = f" or {len(missing) - _MOST_NAMED:,} other groups"
-            names = " or ".join(missing[:_MOST_NAMED]) + more * (len(missing) > _MOST_NAMED)
-            sentences.append(f"Nobody in {names} answered {words}.")
-    return sentences
 
 
 def question_of_item(name: str, tally: Tally, attributes: list[str] | None) -> str | None:

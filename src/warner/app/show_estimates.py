@@ -10,7 +10,6 @@ import numpy as np
 
 from warner._core.table import Column, Table, as_text
 from warner._core.text import canonical, of_hundred
-from warner.app.requested import answered_in_one_way
 from warner.app.terminal import say, show
 from warner.mechanisms import from_header
 from warner.reports.tally import Tally
@@ -192,8 +191,10 @@ def _with_measure(row: Mapping[str, Any]) -> str:
     return f"{row['attribute']} ({measure})" if measure else str(row["attribute"])
 
 
-def show_sources(tallies: Mapping[str, Sequence[Tally]]) -> None:
-    """Print on standard error which reports are estimated together."""
+def show_sources(tallies: Mapping[str, Sequence[Tally]], *, of_all: bool = False) -> None:
+    """Print on standard error which reports are estimated together, of all people or of groups."""
+    from warner.app.ways import about_ways, in_one_way
+
     for name, parts in tallies.items():
         groups: dict[tuple[str, float | str], int] = {}
         for tally in parts:
@@ -209,7 +210,7 @@ def show_sources(tallies: Mapping[str, Sequence[Tally]]) -> None:
             f"{name}: {', '.join(reports)}. They are taken together, as reports of different "
             "people."
         )
-        for sentence in answered_in_one_way(parts):
+        for sentence in about_ways(parts, None, parts) if of_all else in_one_way(parts):
             say(f"{name}: {sentence}")
 
 

@@ -94,10 +94,18 @@ class FitTest(NamedTuple):
     @property
     def text(self) -> str:
         """The test in words."""
-        return (
-            "Test of the design: if people do what the design assumes, a survey fits the design as "
-            f"badly as this survey with probability p = {self.p:.3g} ({self.statistic_in_words})."
-        )
+        right = "if people do what the design assumes"
+        return f"Test of the design: {right}, {self._as_badly('the design')}"
+
+    @property
+    def text_of_cards(self) -> str:
+        """The test in words, where people had different cards for the same shares."""
+        alike = "if the people of all cards have the same shares and follow their card"
+        return f"Test of the cards: {alike}, {self._as_badly('the cards')}"
+
+    def _as_badly(self, what: str) -> str:
+        chance = f"probability p = {self.p:.3g} ({self.statistic_in_words})"
+        return f"a survey fits {what} as badly as this survey with {chance}."
 
     @property
     def statistic_in_words(self) -> str:

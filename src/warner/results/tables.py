@@ -160,10 +160,11 @@ def about_paper(result: Any) -> list[str]:
     # where a person sent several reports.
     has_law = result.data.survey is None and result.data.reports_per_person == 1
     test = Profile(result.data).fit_test if has_law else None
+    is_of_cards = len(list(channel.groups())) > 1
     return [
         *hint,
         *([beyond] if unbiased[outside] < 0 else []),
-        *([] if test is None else [test.text]),
+        *([] if test is None else [test.text_of_cards if is_of_cards else test.text]),
         FOLLOWED,
     ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from html import unescape
 from pathlib import Path
 
 import numpy as np
@@ -240,6 +241,41 @@ def test_a_ward_whose_people_answered_by_phone_alone_is_named() -> None:
         assert "drugs: Nobody in South answered on paper." in run(*both, *by).stderr
     _counted(SHEETS)
     assert "Nobody" not in _about_ways() + run(*both).stderr
+
+
+def test_people_with_two_cards_are_compared_before_they_are_put_together() -> None:
+    """Rejects a sum of two cards that blames the card where the people differ, and says whom."""
+    for name, design, counts in (
+        ("class", "forced:1/6,1/6", {"yes": 24, "no": 6}),
+        ("clinic", "crosswise:1/4", {"same": 272, "different": 128}),
+    ):
+        asked = '[attributes.stole]\nvalues = ["no", "yes"]\n'
+        Path(f"{name}.toml").write_text(f'{asked}design = "{design}"\n')
+        lines = [f"stole,{word},{n}" for word, n in counts.items()]
+        Path(f"{name}.csv").write_text("\n".join(["attribute,value,count", *lines]))
+        study = ("--study", f"{name}.toml")
+        run("tally", "--counts", f"{name}.csv", *study, "-o", f"{name}.json")
+    files = ("class.json", "clinic.json")
+    cards = "30 people answered with forced:yes=1/6,no=1/6, and 400 with crosswise:1/4."
+    differ = "The shares of these two groups differ by more than chance explains (p < 0.0001), so"
+    said = run("estimate", *files, "--total")
+    assert cards in said.stderr and differ in said.stderr
+    assert "if the people of all cards have the same shares" in " ".join(said.output.split())
+    run("report", *files, "--short", "-o", "page.html")
+    page = unescape(Path("page.html").read_text()).replace("\N{NO-BREAK SPACE}", " ")
+    assert f"{cards} {differ}" in page
+
+
+def test_a_short_page_says_for_whom_its_intervals_are() -> None:
+    """Rejects two pages whose intervals differ without a word that says why."""
+    _counted(SHEETS)
+    pages = []
+    for target in ("population", "respondents"):
+        run("report", "paper.json", "--short", "--target", target, "-o", f"{target}.html")
+        pages.append(Path(f"{target}.html").read_text().replace("\N{NO-BREAK SPACE}", " "))
+    drawn = "people who were not chosen at random"
+    assert "for the population that these people were drawn from" in pages[0] and drawn in pages[0]
+    assert "for the people who answered and for nobody else" in pages[1] and drawn not in pages[1]
 
 
 def test_counts_that_do_not_name_their_design_say_which_one_is_taken() -> None:

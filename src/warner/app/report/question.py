@@ -33,8 +33,9 @@ from warner.app.report.content import (
     table_of_summaries,
     tables_of_keys,
 )
-from warner.app.requested import WAYS, Wanted, answered_in_one_way, by_way, were_asked
+from warner.app.requested import Wanted, were_asked
 from warner.app.terminal import plural
+from warner.app.ways import LEVEL_OF_TESTS, about_ways, by_way, p_of_two
 from warner.app.what_files_hold import one_or_all
 from warner.design.privacy_words import quoted
 from warner.domains import Domain
@@ -64,7 +65,6 @@ _MOST_SENTENCES = 8
 _MOST_COLUMNS = 3  # groups beside all people, on one page
 _MOST_IN_SHORT = 3  # differences, and answers by group, of the summary
 _MOST_GROUPS_IN_SHORT = 6
-_LEVEL_OF_TESTS = 0.05
 _FEWEST_TESTED = 30  # people of a group who answered in each way: of fewer, the test is too rough
 _SAME_SHARE = 5e-4  # of shares that are the same in a table
 
@@ -246,7 +246,7 @@ class Question:
     def section(self) -> Section:
         """The section of the question."""
         level = self.settings.level
-        blocks: list[Block] = [self._people() + self._of_two_ways()]
+        blocks: list[Block] = [self._people() + self._of_ways()]
         if self.settings.design is not None:
             blocks.append(self._drawn(self.settings.design))
         compared = self._compared if self.has_groups else ""
@@ -334,58 +334,31 @@ class Question:
             "those who answered. They say nothing about the others."
         )
 
-    def _of_two_ways(self) -> str:
+    def _of_ways(self) -> str:
         """How many answered in each way, and whether their shares differ; "" of one way."""
-        ways = by_way(self.parts, self.attributes)
-        if len(ways) < 2:
-            return ""
         verb = "people took part" if self.has_nonresponse else "people answered"
         verb = "reports came" if self.estimate.reports_per_person > 1 else verb
-        first, second = (sum(tally.n for tally in ways[way]) for way in WAYS)
-        counts = f" {first:,} {verb} {WAYS[False]}, and {second:,} {WAYS[True]}."
-        counts += "".join(f" {visible(text)}" for text in answered_in_one_way(self.groups))
-        where = self._ways_by_group()
-        try:
-            p_value = self._test_of_ways(ways)
-        except WarnerError:
-            return f"{counts} The shares of these two groups cannot be compared.{where}"
-        p = shown_p(p_value)
-        if p_value < _LEVEL_OF_TESTS:
-            return (
-                f"{counts} The shares of these two groups differ by more than chance explains "
-                f"({p}), so the shares of all people together depend on how many answered in each "
-                f"way.{where}"
-            )
-        return (
-            f"{counts} The shares of these two groups differ by no more than chance explains "
-            f"({p}).{where}"
-        )
+        about = about_ways(self.parts, self.attributes, self.groups, verb)
+        return "".join(f" {visible(text)}" for text in [*about, *self._ways_by_group()])
 
-    def _test_of_ways(self, ways: Mapping[bool, Sequence[Tally]]) -> float:
-        """The p-value of the test that the people of both ways have the same shares."""
-        alone = (estimate(one_or_all(ways[way]), None, self.attributes) for way in WAYS)
-        test = compare_groups(*alone, of="shares").test
-        assert test is not None  # of one question
-        return test.p_value
-
-    def _ways_by_group(self) -> str:
-        """In which groups the shares of both ways differ, after Holm; "" where in none."""
+    def _ways_by_group(self) -> list[str]:
+        """In which groups the shares of the ways differ, after Holm; [] where in none."""
         p_values: dict[str, float] = {}
         for key, tallies in by_group(self.groups).items() if self.groups else ():
             ways = by_way(tallies, self.attributes)
-            fewest = min(sum(tally.n for tally in ways.get(way, ())) for way in WAYS)
-            if fewest >= _FEWEST_TESTED:
+            fewest = min(sum(tally.n for tally in of) for of in ways.values())
+            if len(ways) == 2 and fewest >= _FEWEST_TESTED:
                 with suppress(WarnerError):
-                    p_values[label(key)] = self._test_of_ways(ways)
+                    p_values[label(key)] = p_of_two(ways, self.attributes)
         corrected = holm(np.array(list(p_values.values())))
         differ = [
-            f"{visible(name)} (corrected {shown_p(p)})"
+            f"{name} (corrected {shown_p(p)})"
             for name, p in zip(p_values, corrected.tolist(), strict=True)
-            if p < _LEVEL_OF_TESTS
+            if p < LEVEL_OF_TESTS
         ]
-        if not differ:
-            return ""
-        return f" By {self.columns}, the two groups differ in {', '.join(differ)}."
+        return (
+            [f"By {self.columns}, the two groups differ in {', '.join(differ)}."] if differ else []
+        )
 
     def _drawn(self, design: SurveyDesign) -> str:
         """How people were drawn, and what that costs."""
@@ -627,7 +600,7 @@ class Question:
 
     def clear_of(self, result: Differences) -> list[Row]:
         """The differences that are larger than chance explains, the clearest first."""
-        clear = [row for row in self.rows_of(result) if row["p_holm"] < _LEVEL_OF_TESTS]
+        clear = [row for row in self.rows_of(result) if row["p_holm"] < LEVEL_OF_TESTS]
         return sorted(clear, key=lambda row: row["p_holm"])
 
     def clear_in_words(self, result: Differences) -> list[str]:
@@ -654,7 +627,7 @@ def _differences(result: Differences, question: Question) -> list[Block]:
     if clear:
         blocks.append(
             "These differences are larger than chance explains; p (Holm) is below "
-            f"{_LEVEL_OF_TESTS:g}:"
+            f"{LEVEL_OF_TESTS:g}:"
         )
         blocks.append(Points(tuple(question.clear_in_words(result)[:_MOST_SENTENCES])))
     else:
@@ -710,7 +683,7 @@ def _differences(result: Differences, question: Question) -> list[Block]:
 
 def _no_difference(result: Differences) -> str:
     """What is said where no difference is clear by itself: the test of all groups may be."""
-    if result.about_test and result.test is not None and result.test.p_value < _LEVEL_OF_TESTS:
+    if result.about_test and result.test is not None and result.test.p_value < LEVEL_OF_TESTS:
         return (
             "No single difference between the groups is larger than chance explains, but all "
             "differences together are: a test shows that the groups do not all have the same "

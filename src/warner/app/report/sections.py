@@ -13,9 +13,9 @@ from warner._core.table import Column, Table
 from warner._core.text import canonical, lead, visible
 from warner.app.report.content import Block, Points, Report, Section
 from warner.app.report.question import Question, Settings, upper
-from warner.app.requested import WAYS
 from warner.app.show_estimates import reports_in_words
 from warner.app.terminal import plural
+from warner.app.ways import WAYS
 from warner.design.privacy_words import (
     CHANGED_ALIKE,
     OPEN_TO_ALL,
@@ -94,7 +94,9 @@ def build(source: Source, settings: Settings) -> Report:
         about.append(source.date)
     if settings.is_short:
         more = "The full report also says how the numbers were made, and what else they do not say."
-        about.append(" ".join([*_about_limits(source, settings), *_not_allowed_for(source), more]))
+        about.append(
+            " ".join([*_about_limits(source, settings), *_not_allowed_for(source, settings), more])
+        )
     return Report(
         f"{visible(title)} (simulation)" if is_simulated else visible(title),
         tuple(about),
@@ -120,25 +122,38 @@ def _sections(source: Source, settings: Settings, title: str) -> Iterator[Sectio
 
 def _about_limits(source: Source, settings: Settings) -> list[str]:
     """Who was not asked, and what the numbers in brackets are."""
-    hidden = (
-        "the answers of single people are hidden by chance, so each number"
-        if _hidden(source) is Strength.STRONG
-        else "each number"
-    )
-    about = f"{hidden} is known only within limits."
+    hidden = ["single answers are hidden by chance"]
+    drawn = ["other people could have been drawn"]
+    reasons = [
+        *hidden * (_hidden(source) is Strength.STRONG),
+        *drawn * (settings.target == "population"),
+    ]
+    because = f", because {' and '.join(reasons)}" * bool(reasons)
+    about = [f"Each number is uncertain{because}."]
     if any(question.is_bounded for question in source.questions):
-        about = f"The numbers in brackets are {100 * settings.level:.4g} % intervals: {about}"
+        level = f"{100 * settings.level:.4g} %"
+        about = [f"The numbers in brackets are {level} intervals {_for_whom(settings)}.", *about]
     names = [visible(settings.labels.get(name, name)) for name in source.nobody]
     nobody = [f"Nobody was asked these questions: {'; '.join(names)}."] if names else []
-    return [*nobody, upper(about)]
+    return [*nobody, *about]
 
 
-def _not_allowed_for(source: Source) -> list[str]:
+def _for_whom(settings: Settings) -> str:
+    """For whom the intervals are."""
+    return (
+        "for the population that these people were drawn from"
+        if settings.target == "population"
+        else "for the people who answered and for nobody else"
+    )
+
+
+def _not_allowed_for(source: Source, settings: Settings) -> list[str]:
     """What may be wrong with the answers themselves, which no interval allows for."""
+    drawn = ", for people who did not answer, or for people who were not chosen at random"
+    drawn = drawn if settings.target == "population" else ""
     is_on_paper = any(has_paper(q.estimate.data.channel) for q in source.questions)
     return [
-        "The intervals do not allow for untrue answers, for people who did not answer, or for "
-        "people who were not chosen at random.",
+        f"The intervals do not allow for untrue answers{drawn}.",
         *([FOLLOWED] if is_on_paper else []),
     ]
 
@@ -389,19 +404,15 @@ def _totals_by_way(
 def _meaning(source: Source, settings: Settings) -> Section:
     """What the intervals say and what they do not."""
     level = f"{100 * settings.level:.4g}"
-    whom = (
-        "the population that these people were drawn from"
-        if settings.target == "population"
-        else "the people who answered"
-    )
     is_population = settings.target == "population"
     drawn = " and for the chance by which people were drawn" * is_population
     kinds = {question.interval_kind for question in source.questions}
     unless = ", unless a table says that they are for all intervals at once"
     unless = unless if "simultaneous" in kinds else ""
     says = [
-        f"The {level} % intervals are for {whom}. If the survey were made 100 times in this way, "
-        f"the interval of a number would contain the true number in about {level} of them or more.",
+        f"The {level} % intervals are {_for_whom(settings)}. If the survey were made 100 times in "
+        f"this way, the interval of a number would contain the true number in about {level} of "
+        "them or more.",
         *(
             f"{question.lead} {_OF_POSTERIOR}"
             for question in source.questions
@@ -419,7 +430,7 @@ def _meaning(source: Source, settings: Settings) -> Section:
     is_of_several = _hidden(source) < Strength.NONE
     is_of_several &= not any(question.has_single_people for question in source.questions)
     says_not = [
-        *_not_allowed_for(source),
+        *_not_allowed_for(source, settings),
         *[f"{_LEFT_OUT}: {'; '.join(dropped)}"] * bool(dropped),
         *[_IN_SEVERAL_WAYS] * is_in_several_ways,
         "An interval that begins at 0 does not show that nobody gives this answer.",
