@@ -255,7 +255,7 @@ def test_the_lesson_says_the_interval_that_it_prints() -> None:
     """Rejects an interval from 14 to 70 % below an output that says 13 to 70 %."""
     said = re.search(r"interval goes from\s+(\d+)\s+to\s+(\d+) %", LESSON.read_text())
     assert said is not None
-    command = "estimate --design forced:1/6,1/6 --counts yes=11,no=14"
+    command = "estimate --design forced:1/6,1/6 --counts yes=11,no=14 --target respondents"
     yes = next(each for each in run(*command.split()).stdout.splitlines() if each[:3] == "yes")
     assert f" {said[1]} to {said[2]} %" in yes
 

@@ -128,9 +128,9 @@ def paper_options(of_groups: bool = False) -> Callable[..., Any]:
             "--design",
             "on_paper",
             metavar="NAME:CHANCES",
-            help="The design of the card with which people randomised their answers on paper. Give "
-            "also --counts, or a table of what people said as TALLY. With NAME=DESIGN you name the "
-            "question. A table needs no --design if --study states it. "
+            help="The design of the card with which people randomised their answers on paper. Also "
+            "give what they said: with --counts, or as a table in place of TALLY. With NAME=DESIGN "
+            "you name the question. A table needs no --design if --study states it. "
             f"Designs: {_OF_ONE}{more} The Python module warner.designs explains them.",
         ),
         click.option(

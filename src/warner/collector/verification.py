@@ -202,7 +202,10 @@ class _Visit:
             remedy = "Check the address, and whether the collector is running"
             # The browser does not say that it is for the certificate, as requests are passed on.
             if self.url.startswith("https:"):
-                remedy += ". If the collector was started with --lan, add --trust STUDY.lan.pem"
+                remedy += (
+                    ". If the survey is for people in one room (serve --lan), ask its owner for "
+                    "the file that ends in .lan.pem, and add --trust FILE"
+                )
             raise FileError(self.url, rule, None, remedy) from None
         if "study.json" not in self.loaded:
             self._take("study.json")

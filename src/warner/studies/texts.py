@@ -566,8 +566,8 @@ def _token_problems(table: Mapping[str, Any]) -> list[Problem]:
         return log.problems
     issuer, keys = tokens.get("issuer"), tokens.get("keys")
     if isinstance(issuer, str) and not _is_origin(issuer):
-        rule = "must be https:// and the issuer's host, with a port if there is one"
-        remedy = 'Write "https://codes.example.org", without a path'
+        rule = "must be a web address with https:// that ends after the name or port of the server"
+        remedy = 'For example "https://codes.example.org" or "https://codes.example.org:8443"'
         log.add(("collect", "tokens", "issuer"), rule, show(issuer), remedy)
     for i, key in enumerate(keys if isinstance(keys, list) else []):
         if isinstance(key, str) and not _KEY.fullmatch(key):

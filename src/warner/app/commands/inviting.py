@@ -133,9 +133,9 @@ def invite(
 
 
 _NEW_CODES = (
-    "Send these new codes only to people who took no part in an earlier round. A code decides on "
-    "which question a device reports in all rounds, and a device refuses a code for another "
-    "question. To invite the same people again, use --codes."
+    "Send these new codes only to people who took no part in an earlier round. Each code stands "
+    "for one question, which the device then keeps for all rounds. A device that already has a "
+    "question can refuse a new code. To invite the same people again, use --codes."
 )
 
 

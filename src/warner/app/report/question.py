@@ -626,8 +626,8 @@ def _differences(result: Differences, question: Question) -> list[Block]:
     blocks: list[Block] = []
     if clear:
         blocks.append(
-            "These differences are larger than chance explains; p (Holm) is below "
-            f"{LEVEL_OF_TESTS:g}:"
+            "These differences are larger than chance explains (their p (Holm) in the table is "
+            f"below {LEVEL_OF_TESTS:g}):"
         )
         blocks.append(Points(tuple(question.clear_in_words(result)[:_MOST_SENTENCES])))
     else:
