@@ -97,7 +97,10 @@ def test_keys_come_back_from_their_file_and_from_a_study(tmp_path: Path) -> None
             f'[collect.tokens]\nissuer = "{ISSUER}"\nkeys = ["KEY"]\n',
             'can be used only with access = "tokens"',
         ),
-        ('issuer = "ISSUER/path"\nkeys = ["KEY"]\n', "must be a web address with https:// that ends after the name"),
+        (
+            'issuer = "ISSUER/path"\nkeys = ["KEY"]\n',
+            "must be a web address with https:// that ends after the name",
+        ),
         (
             'issuer = "http://codes.example.org"\nkeys = ["KEY"]\n',
             "must be a web address with https:// that ends after the name",
