@@ -94,14 +94,17 @@ def _promises(study: Study, found: dict[str, float | None]) -> list[str]:
     told = max((nats for nats in found.values() if nats is not None), default=0.0)
     page = html.unescape(survey_page(study))
     words = words_of("en")
-    stated = re.search('data-promises="([a-z ]+)"', page)
+    stated = re.search('data-promises="([a-z_ ]+)"', page)
     promises = stated[1].split() if stated else []
     said = {key for key in ("strong", "weak", "none") if words[f"promise_{key}"] in page}
     require(said == {"strong", "weak", "none"} & set(promises), f"{said} said of {promises}")
     require(told <= _SURE or "strong" not in said, f"nobody can be sure, at {told} nats")
     require(told <= _MOST or "none" in said, f"no warning at {told} nats")
     together = sum(nats or 0.0 for nats in found.values())
-    kept = together <= _SURE or bool({"together", "weak", "none"} & set(promises))
+    kept = together <= _SURE or bool(
+        {"together", "together_hardly", "weak", "none"} & set(promises)
+    )
+    kept &= together <= _MOST or bool({"together_hardly", "none"} & set(promises))
     require(kept, f"{promises} of {together} nats together")
     return promises
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import warner
 from tests.js._node import HERE, node
 from tests.vectors.surveys import ANSWERS, PUBLIC, SURVEY
 from warner.collector.submissions import Batch, SubmissionFormat
-from warner.collector.survey_document import survey_bytes, survey_digest
+from warner.collector.survey_document import survey_bytes, survey_digest, survey_document
 from warner.domains import Domain
 from warner.studies.study import Study
 
@@ -96,6 +97,32 @@ values = ["no", "yes"]
 each = "one"
 epsilon = 0.5
 """
+
+
+@pytest.mark.parametrize(
+    ("forever", "values", "promised"),
+    [
+        (1.4, 2, ["rounds", "strong"]),
+        (math.log(19) / 2, 2, ["rounds", "strong"]),
+        (1.5, 2, ["rounds", "weak"]),
+        (20, 1, "unprotected"),
+        (6, 2, "unprotected"),
+    ],
+)
+@pytest.mark.parametrize("is_drawn", [False, True])
+def test_the_device_promises_what_all_rounds_together_hide(
+    forever: float, values: int, promised: list[str] | str, is_drawn: bool
+) -> None:
+    """Rejects: a device that judges a survey in rounds by the epsilon of one of them."""
+    text = _DRAWN_ROUNDS if is_drawn else _ROUNDS
+    text = text.replace("forever = 2.0", f"forever = {forever}").replace(
+        "values = 2", f"values = {values}"
+    )
+    document = survey_document(Study.parse(text + "[collect]\nweak_protection = true\n"))
+    if promised == "unprotected":
+        del document["weak_protection"]
+    said = json.loads(node(str(HERE / "check.mjs"), text=json.dumps([document])))
+    assert said == [[*promised, "drawn"] if is_drawn and promised != "unprotected" else promised]
 
 
 @pytest.mark.parametrize("text", [_ROUNDS, _DRAWN_ROUNDS])

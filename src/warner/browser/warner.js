@@ -1619,6 +1619,7 @@ function blocks(program) {
 // modules/surveys.js
 var FORMAT = 1;
 var MOST_ODDS = 22027;
+var SLACK = 1 + 1e-9;
 async function readSurvey(served, expected = null) {
   const bytes = new Uint8Array(served);
   if (expected !== null) {
@@ -1796,24 +1797,16 @@ function checkRepeat(repeat, questions, drawn) {
   const whole = [round, rounds, values].every((n) => Number.isSafeInteger(n) && Number(n) >= 1);
   insist(whole && Number(round) <= Number(rounds), "malformed", place, "must be of one round");
   checkNumber(epsilon, `${place}.epsilon`);
-  const spent = programs.map(({ memo }) => {
-    const sampler = prepare(memo);
-    const each = natsOf(
-      sampler,
-      /** @type {Json} */
-      memo
-    );
-    return Math.min(Number(values), sampler.size) * each;
-  });
+  const spent = programs.map((program) => natsOfRounds(program, Number(values)));
   const total = drawn === void 0 ? spent.reduce((sum, one) => sum + one, 0) : Math.max(...spent);
   const rule = "must be the epsilon of all permanent reports";
-  insist(total <= Number(epsilon) * (1 + 1e-9), "odds_exceed", `${place}.epsilon`, rule);
+  insist(total <= Number(epsilon) * SLACK, "odds_exceed", `${place}.epsilon`, rule);
 }
 function checkDeltaOf(sampler, delta, place) {
   const found = deltaOf(sampler);
   const small = found <= MOST_DELTA && !sampler.unchecked && !sampler.parts?.some((part) => part.sampler.unchecked);
   insist(small, "unprotected", place, "must have a small delta that can be checked");
-  const told = Number(found) / Number(RANGE) <= (delta ?? 0) * (1 + 1e-9);
+  const told = Number(found) / Number(RANGE) <= (delta ?? 0) * SLACK;
   insist(told, "odds_exceed", `${place}.delta`, "must be the delta of the integers");
 }
 function checkBlocks(program, questions) {
@@ -1891,19 +1884,32 @@ function natsOf({ odds, power, steps, furthest, parts, blocks: blocks2 }, progra
   if (furthest) return logarithm(furthest);
   return logarithm(odds) * Number(power) * (steps ?? 1);
 }
-function checkEpsilon({ questions, program, epsilon, weak_protection: weak }) {
+function natsOfRounds({ memo }, values) {
+  const sampler = prepare(memo);
+  return Math.min(values, sampler.size) * natsOf(
+    sampler,
+    /** @type {Json} */
+    memo
+  );
+}
+function epsilonOfAll({ questions, program, repeat }, { name, epsilon }) {
+  if (repeat === void 0) return epsilon;
+  return Math.max(...programsOf({ questions, program }, name).map((one) => natsOfRounds(one, repeat.values)));
+}
+function checkEpsilon({ questions, program, epsilon, repeat, weak_protection: weak }) {
   const rule = "must be the epsilon of the odds";
   let total = program === void 0 ? 0 : natsOf(prepare(program), program);
   for (const question of questions) {
     const { name, epsilon: stated } = question;
     const place = `survey.${name}.epsilon`;
     const found = Math.max(...programsOf({ questions, program }, name).map((one) => natsOf(prepare(one), one)));
-    insist(found <= stated * (1 + 1e-9) + 1e-12, "odds_exceed", place, rule);
-    const few = weak === true || found <= Math.log(MOST_ODDS);
+    insist(found <= stated * SLACK + 1e-12, "odds_exceed", place, rule);
+    const ofAll = repeat === void 0 ? found : Math.max(found, epsilonOfAll({ questions, program, repeat }, question));
+    const few = weak === true || ofAll <= Math.log(MOST_ODDS) * SLACK;
     insist(few, "unprotected", place, `must have odds of at most ${MOST_ODDS} of any two answers`);
     if (program === void 0) total += stated;
   }
-  insist(total <= epsilon * (1 + 1e-9), "odds_exceed", "survey.epsilon", rule);
+  insist(total <= epsilon * SLACK, "odds_exceed", "survey.epsilon", rule);
 }
 function programsOf({ questions, program }, name) {
   if (program === void 0) {
@@ -2210,15 +2216,17 @@ function promisesOf(survey) {
   const { questions, public: columns, epsilon } = survey;
   const levels = ["strong", "weak", "none"];
   const levelOf = (nats, delta) => {
-    if (nats > Math.log(MOST_ODDS)) return 2;
-    return nats > Math.log(STRONG_ODDS) || delta !== null ? 1 : 0;
+    if (nats > Math.log(MOST_ODDS) * SLACK) return 2;
+    return nats > Math.log(STRONG_ODDS) * SLACK || delta !== null ? 1 : 0;
   };
-  const found = new Set(questions.map((question) => levelOf(question.epsilon, question.delta)));
+  const found = new Set(questions.map((question) => levelOf(epsilonOfAll(survey, question), question.delta)));
   const least = Math.max(...found);
+  const together = levelOf(survey.repeat?.epsilon ?? epsilon, null);
   const isSensitive = ({ name }) => programsOf(survey, name).some((program) => prepare(program).between === "sensitive");
   return [
+    ...survey.repeat !== void 0 ? ["rounds"] : [],
     ...levels.filter((_, i) => found.has(i) && (i > 0 || least === 0)).reverse(),
-    ...levelOf(survey.repeat?.epsilon ?? epsilon, null) > least ? ["together"] : [],
+    ...together > least ? [together === 2 ? "together_hardly" : "together"] : [],
     ...questions.some(isSensitive) ? ["sensitive"] : [],
     ...survey.program !== void 0 ? ["drawn"] : [],
     ...columns.length > 0 ? ["public"] : []

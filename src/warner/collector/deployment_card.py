@@ -32,6 +32,7 @@ from warner.design.privacy_words import (
     Strength,
     about_public,
     certainty,
+    largest,
     odds,
     of_guarantee,
     of_mechanism,
@@ -338,6 +339,7 @@ def _odds(mechanism: Mechanism) -> dict[str, Any] | None:
 
 def _unprotected(study: Study, questions: Sequence[Question]) -> list[str]:
     """What epsilon says nothing about."""
+    in_all = "" if study.round is None else " in all rounds together"
     sentences = [
         "The fact that somebody took part is not protected.",
         "The network and the running collector see the internet address that sent a report. To "
@@ -346,7 +348,7 @@ def _unprotected(study: Study, questions: Sequence[Question]) -> list[str]:
     ]
     sentences += [
         f'The answers to "{question.name}" are hardly hidden: epsilon between two answers is '
-        f"{question.epsilon:.4g}."
+        f"{largest(question.promised).total:.4g}{in_all}."
         for question in questions
         if question.strength is Strength.NONE
     ]

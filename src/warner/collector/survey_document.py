@@ -19,8 +19,9 @@ from warner._core.errors import WarnerError
 from warner._core.text import at_most, canonical
 from warner.design.privacy_words import Strength, strength
 from warner.domains import Domain, Items
-from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, PerAttribute
+from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, PerAttribute, Permanent
 from warner.mechanisms.one_of import of_changed_answers
+from warner.privacy.guarantees import Guarantee
 from warner.studies.problems import ProblemLog, broken
 from warner.studies.study import Study
 from warner.studies.texts import Texts, Tokens
@@ -42,6 +43,7 @@ class Question:
     # That may randomise the answer: one, or those of the blocks that hold the question.
     mechanisms: tuple[Mechanism, ...]
     share_asked: float = 1.0  # of the people, on average
+    rounds: int = 1  # in which the same people are asked
 
     @property
     def epsilon(self) -> float:
@@ -69,9 +71,14 @@ class Question:
         return max(known_weights) / self.share_asked
 
     @property
+    def promised(self) -> list[Guarantee]:
+        """What each mechanism guarantees of the reports of all rounds together."""
+        return [mechanism.of_reports(self.rounds) for mechanism in self.mechanisms]
+
+    @property
     def strength(self) -> Strength:
-        """How well its answers are hidden, at worst."""
-        return max(strength(mechanism.guarantee) for mechanism in self.mechanisms)
+        """How well its answers are hidden, at worst: what people are promised follows it."""
+        return max(map(strength, self.promised))
 
 
 def draw_of(study: Study) -> OneOf | None:
@@ -106,13 +113,13 @@ def questions_of(study: Study) -> Iterator[Question]:
     draw = draw_of(study)
     if draw is None:
         for name, mechanism in study.mechanisms.items():
-            yield Question(name, mechanism.domain, (mechanism,))
+            yield Question(name, mechanism.domain, (mechanism,), rounds=study.rounds)
         return
     for name, domain in draw.domain.attributes.items():
         blocks = zip(draw.blocks, draw.parts.values(), draw.odds, strict=True)
         holding = [(part_of(inner, name), odds) for block, inner, odds in blocks if name in block]
         share = sum(odds for _, odds in holding) / 2**64
-        yield Question(name, domain, tuple(inner for inner, _ in holding), share)
+        yield Question(name, domain, tuple(inner for inner, _ in holding), share, study.rounds)
 
 
 def different(mechanisms: Iterable[Mechanism]) -> list[Mechanism]:
@@ -261,7 +268,7 @@ def _refuse_domain(key: str, domain: Domain) -> None:
         )
 
 
-def _program(key: str, mechanism: Mechanism, weak: bool) -> dict[str, Any]:
+def _program(key: str, mechanism: Mechanism, rounds: int, weak: bool) -> dict[str, Any]:
     """The device program of a mechanism, which may be one with weak protection."""
     problem = None
     try:
@@ -270,10 +277,20 @@ def _program(key: str, mechanism: Mechanism, weak: bool) -> dict[str, Any]:
         problem = error
     if problem is not None:
         raise broken((), f"cannot be served: {problem}".removesuffix("."), None, None, key)
-    guarantee = mechanism.guarantee
+    guarantee = mechanism.of_reports(rounds)
     if strength(guarantee) is Strength.NONE and not weak:
-        rule = "cannot be served: epsilon must be at most 10 between any two answers"
-        raise broken((), rule, *_too_weak(mechanism), key)
+        of_all = " in all rounds together" if isinstance(mechanism, Permanent) else ""
+        rule = f"cannot be served: epsilon must be at most 10 between any two answers{of_all}"
+        total, remedy = (
+            _too_weak_in_rounds(mechanism)
+            if isinstance(mechanism, Permanent)
+            else _too_weak(mechanism)
+        )
+        remedy += (
+            ". Or write weak_protection = true in [collect]: the page then tells people that "
+            "these answers are hardly hidden"
+        )
+        raise broken((), rule, total, remedy, key)
     if (guarantee.delta or 0.0) > _MOST_DELTA:
         rule = f"cannot be served: delta must be at most {_MOST_DELTA:g}"
         raise broken((), rule, f"{guarantee.delta:.4g}", "Choose a smaller delta", key)
@@ -281,27 +298,40 @@ def _program(key: str, mechanism: Mechanism, weak: bool) -> dict[str, Any]:
 
 
 def _too_weak(mechanism: Mechanism) -> tuple[str, str]:
-    """The epsilon between the most distant answers with where it is from, and the remedies."""
+    """The epsilon between the most distant answers with where it is from, and how to lower it."""
     guarantee = mechanism.guarantee
     total = at_most(guarantee.total, 4)
     if guarantee.diameter is not None:
         far = at_most(guarantee.diameter, 4)
         total += f" ({guarantee.epsilon:.4g} for each unit of distance, times {far} units)"
-    most = 10 * mechanism.requested / guarantee.total
-    step = 10.0 ** (math.floor(math.log10(most)) - 2)
-    # Rounded down to three digits, so that the number can be copied.
-    lower = f"Lower epsilon to {math.floor(most / step) * step:.3g}"
-    return total, (
-        f"{lower}. Or write weak_protection = true in [collect]: the page then tells people that "
-        "these answers are hardly hidden"
-    )
+    return total, f"Lower epsilon to {_down(10 * mechanism.requested / guarantee.total)}"
+
+
+def _too_weak_in_rounds(mechanism: Permanent) -> tuple[str, str]:
+    """The same of the permanent reports on as many answers as a device may report on."""
+    forever, values = mechanism.forever, mechanism.values
+    total = at_most(mechanism.of_values().total, 4)
+    total += f" (forever = {forever:g}, for each of {values} answers)" if values > 1 else ""
+    lower = _down(10 / values)
+    if float(lower) > mechanism.requested:
+        return total, f"Lower forever to {lower} in [repeat]"
+    if values > 1 and forever <= 10:
+        return total, f"Lower values to {math.floor(10 / forever)} in [repeat]"
+    return total, f"Lower forever to {lower} in [repeat], and epsilon to less than that"
+
+
+def _down(number: float) -> str:
+    """A number rounded down to three digits, so that it can be copied."""
+    step = 10.0 ** (math.floor(math.log10(number)) - 2)
+    return f"{math.floor(number / step) * step:.3g}"
 
 
 def _question(texts: Texts, question: Question, weak: bool, draw: OneOf | None) -> dict[str, Any]:
     """One question with its program, which is that of all questions where some are drawn."""
     name, domain = question.name, question.domain
     _refuse_attribute(name, domain, question.mechanisms[0])
-    programs = [_program(f"attributes.{name}", one, weak) for one in different(question.mechanisms)]
+    key, rounds = f"attributes.{name}", question.rounds
+    programs = [_program(key, one, rounds, weak) for one in different(question.mechanisms)]
     return {
         **_asked(texts, name, domain.answered),
         "silence": domain.nonresponse is not None,

@@ -61,7 +61,7 @@ class Strength(IntEnum):
     at most 95 % sure of one of them, and a page may say that nobody can be sure. WEAK: odds of at
     most 22,027, a little above e^10; or a delta, because a rare report can then tell everything.
     NONE: odds above that. Answers are hardly hidden, and a survey is served only if its study says
-    so. `promisesOf` of warner.js draws the same lines.
+    so. `promisesOf` of warner.js draws the same lines, with the same slack for rounded sums.
     """
 
     STRONG = 0
@@ -69,7 +69,8 @@ class Strength(IntEnum):
     NONE = 2
 
 
-_STRONG_NATS, _MOST_NATS = math.log(STRONG_ODDS), math.log(22027)
+_SLACK = 1 + 1e-9
+_STRONG_NATS, _MOST_NATS = math.log(STRONG_ODDS) * _SLACK, math.log(22027) * _SLACK
 
 
 def strength(promised: Guarantee) -> Strength:

@@ -590,7 +590,7 @@ COLLECT = Table(
         "weak_protection": Key(
             bool,
             "whether to ask questions with very weak protection: an epsilon above 10 between the "
-            "two most distant answers; the page then shows a warning",
+            "two most distant answers, in all rounds together; the page then shows a warning",
         ),
     },
     "the table [collect]",

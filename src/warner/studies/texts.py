@@ -472,7 +472,7 @@ class Collect:
         link: an address to go on to after the report was sent, "" for none.
         per_page: how many questions stand on one page of the survey; None for all.
         weak_protection: whether reports may tell more than odds of 22,027, which is epsilon 10, of
-            any two answers. The survey page then says so.
+            any two answers, in all rounds together. The survey page then says so.
 
     >>> Collect.of({"people": 20_000}).step, Collect.of({}).step, Collect.of({"people": 10}).step
     (200, 50, 10)

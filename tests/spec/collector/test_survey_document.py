@@ -112,6 +112,23 @@ REFUSED = {
         "attributes.smokes: cannot be served: epsilon must be at most 10 between any two answers; "
         "got 10.50. Lower epsilon to 10. Or write weak_protection = true in [collect]",
     ),
+    "hardly any in all rounds": (
+        SMOKES + "[repeat]\nrounds = 52\nround = 1\nforever = 20\n",
+        "attributes.smokes: cannot be served: epsilon must be at most 10 between any two answers in "
+        "all rounds together; got 20. Lower forever to 10 in [repeat]. Or write weak_protection",
+    ),
+    "several answers in all rounds": (
+        SMOKES + "[repeat]\nrounds = 52\nround = 1\nforever = 8\nvalues = 3\n",
+        "got 16 (forever = 8, for each of 2 answers). Lower forever to 5 in [repeat].",
+    ),
+    "several answers in rounds that spend much": (
+        SMOKES.replace("1.0", "6.0") + "[repeat]\nrounds = 2\nround = 1\nforever = 8\nvalues = 2\n",
+        "got 16 (forever = 8, for each of 2 answers). Lower values to 1 in [repeat].",
+    ),
+    "a round that spends too much": (
+        SMOKES.replace("1.0", "11.0") + "[repeat]\nrounds = 2\nround = 1\nforever = 20\n",
+        "got 20. Lower forever to 10 in [repeat], and epsilon to less than that.",
+    ),
     "neighbours": (
         '[attributes.a]\ngrid = { rows = 2, columns = 2, side = 4 }\nmechanism = "PlanarGeometric"\n'
         "epsilon = 3.0\n",
@@ -478,6 +495,16 @@ def test_other_kinds_of_privacy_are_called_by_their_names() -> None:
     assert "after the survey closes" in card["retention"]["ids_of_submissions"]
     assert json.loads(json.dumps(card, allow_nan=False)) == card
     assert "Approximate" not in card_page(card)
+
+
+def test_the_card_says_which_answers_all_rounds_together_hardly_hide() -> None:
+    """Rejects: a card of the epsilon of one round, which hides the answers well."""
+    rounds = "[repeat]\nrounds = 52\nround = 1\nforever = 20\n[collect]\nweak_protection = true\n"
+    card = deployment_card(Study.parse(SMOKES + rounds))
+    assert [line for line in card["unprotected"] if "hardly hidden" in line] == [
+        'The answers to "smokes" are hardly hidden: epsilon between two answers is 20 in all rounds '
+        "together."
+    ]
 
 
 @pytest.mark.parametrize("study", [STUDY, Study.parse(OTHERS)])

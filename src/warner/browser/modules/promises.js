@@ -1,7 +1,7 @@
 // What a person is told about the protection, from the integers alone.
 
 import { prepare } from "./programs.js";
-import { MOST_ODDS, programsOf } from "./surveys.js";
+import { MOST_ODDS, SLACK, epsilonOfAll, programsOf } from "./surveys.js";
 
 /**
  * @import { Chances, Question, Ratio, Survey } from "./types.js"
@@ -62,11 +62,12 @@ function isAllOrNone(count, people) {
  * What a page may promise the people who answer a survey, by the epsilons that it states and that
  * its integers keep to.
  *
- * First how well answers are hidden: `strong`: nobody can be sure what somebody answered. `weak`:
- * of some answers somebody can be more than 95 % sure. `none`: of some answers almost certain. Then
- * what has to be added: `together`: all answers together can tell more than each one; `sensitive`:
- * only some answers are protected; `drawn`: which questions somebody is asked is not; `public`: nor
- * are public columns.
+ * First `rounds`: what follows is of all rounds together. Then how well answers are hidden:
+ * `strong`: nobody can be sure what somebody answered. `weak`: of some answers somebody can be more
+ * than 95 % sure. `none`: of some answers almost certain. Then what has to be added: `together`:
+ * all answers together can tell more than each one; `together_hardly`: nearly everything;
+ * `sensitive`: only some answers are protected; `drawn`: which questions somebody is asked is not;
+ * `public`: nor are public columns.
  *
  * @param {Survey} survey
  * @returns {string[]}
@@ -75,17 +76,20 @@ export function promisesOf(survey) {
   const { questions, public: columns, epsilon } = survey;
   const levels = ["strong", "weak", "none"];
   const levelOf = (/** @type {number} */ nats, /** @type {number | null} */ delta) => {
-    if (nats > Math.log(MOST_ODDS)) return 2;
-    return nats > Math.log(STRONG_ODDS) || delta !== null ? 1 : 0;
+    if (nats > Math.log(MOST_ODDS) * SLACK) return 2;
+    return nats > Math.log(STRONG_ODDS) * SLACK || delta !== null ? 1 : 0;
   };
   /** @type {Set<number>} */
-  const found = new Set(questions.map((question) => levelOf(question.epsilon, question.delta)));
+  const found = new Set(questions.map((question) => (
+    levelOf(epsilonOfAll(survey, question), question.delta))));
   const least = Math.max(...found);
+  const together = levelOf(survey.repeat?.epsilon ?? epsilon, null);
   const isSensitive = (/** @type {Question} */ { name }) => (
     programsOf(survey, name).some((program) => prepare(program).between === "sensitive"));
   return [
+    ...(survey.repeat !== undefined ? ["rounds"] : []),
     ...levels.filter((_, i) => found.has(i) && (i > 0 || least === 0)).reverse(),
-    ...(levelOf(survey.repeat?.epsilon ?? epsilon, null) > least ? ["together"] : []),
+    ...(together > least ? [together === 2 ? "together_hardly" : "together"] : []),
     ...(questions.some(isSensitive) ? ["sensitive"] : []),
     ...(survey.program !== undefined ? ["drawn"] : []),
     ...(columns.length > 0 ? ["public"] : []),

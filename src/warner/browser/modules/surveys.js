@@ -21,6 +21,9 @@ export const FORMAT = 1;
  */
 export const MOST_ODDS = 22027;
 
+/** By how much a sum of rounded numbers may exceed a limit. */
+export const SLACK = 1 + 1e-9;
+
 /**
  * Read and check a survey document.
  *
@@ -263,15 +266,11 @@ function checkRepeat(repeat, questions, drawn) {
   const whole = [round, rounds, values].every((n) => Number.isSafeInteger(n) && Number(n) >= 1);
   insist(whole && Number(round) <= Number(rounds), "malformed", place, "must be of one round");
   checkNumber(epsilon, `${place}.epsilon`);
-  const spent = programs.map(({ memo }) => {
-    const sampler = prepare(memo);
-    const each = natsOf(sampler, /** @type {Json} */ (memo));
-    return Math.min(Number(values), sampler.size) * each;
-  });
+  const spent = programs.map((program) => natsOfRounds(program, Number(values)));
   const total = drawn === undefined
     ? spent.reduce((sum, one) => sum + one, 0) : Math.max(...spent);
   const rule = "must be the epsilon of all permanent reports";
-  insist(total <= Number(epsilon) * (1 + 1e-9), "odds_exceed", `${place}.epsilon`, rule);
+  insist(total <= Number(epsilon) * SLACK, "odds_exceed", `${place}.epsilon`, rule);
 }
 
 /**
@@ -284,7 +283,7 @@ function checkDeltaOf(sampler, delta, place) {
   const small = found <= MOST_DELTA && !sampler.unchecked
     && !sampler.parts?.some((part) => part.sampler.unchecked);
   insist(small, "unprotected", place, "must have a small delta that can be checked");
-  const told = Number(found) / Number(RANGE) <= (delta ?? 0) * (1 + 1e-9);
+  const told = Number(found) / Number(RANGE) <= (delta ?? 0) * SLACK;
   insist(told, "odds_exceed", `${place}.delta`, "must be the delta of the integers");
 }
 
@@ -406,12 +405,35 @@ function natsOf({ odds, power, steps, furthest, parts, blocks }, program) {
 }
 
 /**
+ * The epsilon of all rounds in nats: that of the permanent reports on several answers.
+ *
+ * @param {Json} program
+ * @param {number} values on how many answers a device reports at most.
+ */
+function natsOfRounds({ memo }, values) {
+  const sampler = prepare(memo);
+  return Math.min(values, sampler.size) * natsOf(sampler, /** @type {Json} */ (memo));
+}
+
+/**
+ * The epsilon of all that a person sends on a question, in all rounds.
+ *
+ * @param {Pick<Survey, "questions" | "program" | "repeat">} survey
+ * @param {Question} question
+ */
+export function epsilonOfAll({ questions, program, repeat }, { name, epsilon }) {
+  if (repeat === undefined) return epsilon;
+  return Math.max(...programsOf({ questions, program }, name).map((one) => (
+    natsOfRounds(one, repeat.values))));
+}
+
+/**
  * Refuse a survey that shows a smaller epsilon than its programs have, or hides so little that it
  * would have to say so.
  *
  * @param {Survey} data
  */
-function checkEpsilon({ questions, program, epsilon, weak_protection: weak }) {
+function checkEpsilon({ questions, program, epsilon, repeat, weak_protection: weak }) {
   const rule = "must be the epsilon of the odds";
   let total = program === undefined ? 0 : natsOf(prepare(program), program);
   for (const question of questions) {
@@ -419,12 +441,14 @@ function checkEpsilon({ questions, program, epsilon, weak_protection: weak }) {
     const place = `survey.${name}.epsilon`;
     const found = Math.max(...programsOf({ questions, program }, name).map((one) => (
       natsOf(prepare(one), one))));
-    insist(found <= stated * (1 + 1e-9) + 1e-12, "odds_exceed", place, rule);
-    const few = weak === true || found <= Math.log(MOST_ODDS);
+    insist(found <= stated * SLACK + 1e-12, "odds_exceed", place, rule);
+    const ofAll = repeat === undefined
+      ? found : Math.max(found, epsilonOfAll({ questions, program, repeat }, question));
+    const few = weak === true || ofAll <= Math.log(MOST_ODDS) * SLACK;
     insist(few, "unprotected", place, `must have odds of at most ${MOST_ODDS} of any two answers`);
     if (program === undefined) total += stated;
   }
-  insist(total <= epsilon * (1 + 1e-9), "odds_exceed", "survey.epsilon", rule);
+  insist(total <= epsilon * SLACK, "odds_exceed", "survey.epsilon", rule);
 }
 
 /**

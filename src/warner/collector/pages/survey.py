@@ -516,21 +516,24 @@ def chosen_language(study: Study, language: str | None) -> str:
 
 def _promises(study: Study, language: str) -> dict[str, str]:
     """What may be promised, and what is added, with the questions concerned, "" for all of them."""
-    # promisesOf of warner.js says the same. First how well answers are hidden: strong, or which
-    # less than that occur; together where all answers are hidden less than the least hidden one.
+    # promisesOf of warner.js says the same. First that it is of all rounds; then how well answers
+    # are hidden: strong, or which less than that occur; and how well all of them together, where
+    # that is less than the least hidden one.
     listed = list(questions_of(study))
     levels = {question.name: question.strength for question in listed}
     least = max(levels.values())
     below = sorted({*levels.values()} - {Strength.STRONG}, reverse=True)
-    promises = {}
+    promises = {} if study.round is None else {"rounds": ""}
     for level in below:
         names = [name for name, own_level in levels.items() if own_level is level]
         some = names if len(names) < len(levels) else []
         questions = [study.texts.question(name, language) for name in some]
         promises[level.name.lower()] = "; ".join(questions)
+    together = strength(LDP(epsilon_of_all(study)))
     conditions = {
         "strong": not below,
-        "together": strength(LDP(epsilon_of_all(study))) > least,
+        "together": least < together < Strength.NONE,
+        "together_hardly": least < together is Strength.NONE,
         "sensitive": any(m.guarantee.sensitive is not None for q in listed for m in q.mechanisms),
         "drawn": draw_of(study) is not None,
         "public": bool(study.public),

@@ -371,6 +371,7 @@ def test_numbers_are_rounded_against_us_in_every_language() -> None:
 COIN = '[attributes.{}]\nvalues = ["no", "yes"]\nmechanism = "RandomizedResponse"\nepsilon = {}\n'
 LINE = '[attributes.{}]\nintegers = [0, 1000]\nmechanism = "Geometric"\nepsilon = {}\n'
 YES = "[collect]\nweak_protection = true\n"
+ROUNDS = "[repeat]\nrounds = 52\nround = 1\nforever = {}\nvalues = {}\n"
 
 
 @pytest.mark.crossed(30)
@@ -383,26 +384,43 @@ YES = "[collect]\nweak_protection = true\n"
         (COIN.format("x", 3), ["weak"]),
         (COIN.format("x", 10), ["weak"]),
         (LINE.format("x", 0.01), ["weak"]),
-        (COIN.format("x", 9) + COIN.format("y", 9), ["weak", "together"]),
+        (COIN.format("x", 4) + COIN.format("y", 4), ["weak"]),
+        (COIN.format("x", 4) + COIN.format("y", 7), ["weak", "together_hardly"]),  # 11
+        (COIN.format("x", 9) + COIN.format("y", 9), ["weak", "together_hardly"]),
         (COIN.format("x", 10.5) + YES, ["none"]),
         (LINE.format("x", 10) + YES, ["none"]),
         (COIN.format("x", 1) + LINE.format("y", 10) + COIN.format("z", 4) + YES, ["none", "weak"]),
         (COIN.format("x", 1) + YES, ["strong"]),
+        (COIN.format("x", 1) + ROUNDS.format(2.9, 1), ["rounds", "strong"]),
+        (COIN.format("x", 1) + ROUNDS.format(1.5, 2), ["rounds", "weak"]),  # 3
+        (COIN.format("x", 1) + ROUNDS.format(9, 1), ["rounds", "weak"]),
+        (COIN.format("x", 1) + ROUNDS.format(20, 1) + YES, ["rounds", "none"]),
+        (
+            COIN.format("x", 1) + COIN.format("y", 1) + ROUNDS.format(1.4, 2),
+            ["rounds", "strong", "together"],
+        ),
+        (
+            COIN.format("x", 1) + COIN.format("y", 1) + ROUNDS.format(3, 2),
+            ["rounds", "weak", "together_hardly"],
+        ),
     ],
 )
 def test_the_promise_follows_the_odds_of_the_most_distant_answers(
     text: str, promised: list[str], language: str
 ) -> None:
-    """Rejects: "nobody can be sure" beside odds of 22,026, or of 2.72 for each unit of a thousand."""
+    """Rejects: "nobody can be sure" beside odds of 22,026, or of 2.72 for each unit of a thousand, or
+    where the reports of all rounds together have such odds.
+    """
     words = Words(language)
     page = survey_page(Study.parse(f'languages = ["{language}"]\n{text}'))
-    keys = ("none", "weak", "strong", "together")
-    assert [key for key in keys if words(f"promise_{key}") in page] == promised
+    keys = ("rounds", "none", "weak", "strong", "together", "together_hardly")
+    fills = {"rounds": words.decimal(52)}
+    assert [key for key in keys if words(f"promise_{key}", **fills) in page] == promised
     assert f'data-promises="{" ".join(promised)}"' in page
     hardly = "none" in promised
     assert (words("badge_hardly") in page) is hardly and (words("badge") in page) is not hardly
     some = [f"{words('promise_concerns', questions=name)}" in page for name in ("z", "y")]
-    assert some == [len(promised) > 1 and hardly] * 2
+    assert some == [hardly and "weak" in promised] * 2
 
 
 def test_what_is_not_protected_is_said_at_once() -> None:

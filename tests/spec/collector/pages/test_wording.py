@@ -194,13 +194,19 @@ def test_words_that_cannot_be_used_are_named(
 
 
 def test_a_poster_has_the_address_and_promises_no_more_than_the_page() -> None:
-    """Rejects a poster that says of hardly hidden answers that they are protected."""
+    """Rejects a poster that says of hardly hidden answers that they are protected, in one round or
+    in all.
+    """
     text = '\n[attributes.x]\nvalues = ["<b>", "yes"]\nmechanism = "RandomizedResponse"\nepsilon = {}\n'
     head = 'title = { en = "Pills & <i>", ar = "x" }\nlanguages = ["en", "ar"]\n[collect]\naccess = "open"\n'
     good = poster(Study.parse(head + text.format(1.0)), "https://survey.example.org/")
     assert "Pills &amp; &lt;i&gt;" in good and "<svg" in good and 'dir="rtl"' in good
     assert "https://survey.example.org/" in good and str(words_of("en")["badge"]) in good
     assert fingerprint(Study.parse(head + text.format(1.0))) in good
-    weak = head + "weak_protection = true\n" + text.format(11.0)
-    bad = poster(Study.parse(weak), "https://survey.example.org/")
-    assert str(words_of("en")["badge_hardly"]) in bad and str(words_of("en")["badge"]) not in bad
+    weak = head + "weak_protection = true\n"
+    rounds = "[repeat]\nrounds = 52\nround = 1\nforever = 20\n"
+    for study in (weak + text.format(11.0), weak + text.format(1.0) + rounds):
+        bad = poster(Study.parse(study), "https://survey.example.org/")
+        assert (
+            str(words_of("en")["badge_hardly"]) in bad and str(words_of("en")["badge"]) not in bad
+        )
