@@ -21,7 +21,7 @@ from warner.design.privacy_words import about_draw
 from warner.design.proposal import DEFAULT_WIDTH, EPSILON_STEPS, Proposal, propose
 from warner.designs import PaperDesign
 from warner.domains import Domain, Items
-from warner.mechanisms import Mechanism, OneOf, RandomizedResponse
+from warner.mechanisms import Mechanism, OneOf, Permanent, RandomizedResponse
 from warner.mechanisms.permanent import DEGRADED
 from warner.studies.mechanisms import is_drawn
 from warner.studies.problems import located, parsed, study_text
@@ -370,6 +370,14 @@ def asked_mechanisms(study: Study) -> Mapping[str, Mechanism]:
     """The mechanism of each question, or of what is drawn and randomised as one value."""
     first = next(iter(study.by_group.values()))
     return first.mechanisms if first.draw is None else first.draw.parts
+
+
+def of_one_round(mechanism: Mechanism) -> Mechanism:
+    """What devices report by in one round, where they keep permanent reports; else the same."""
+    if not isinstance(mechanism, Permanent):
+        return mechanism
+    memo = mechanism.memo
+    return type(memo)(memo.domain, mechanism.requested, **memo.parameters())
 
 
 def _or_none(epsilon: float) -> float | None:

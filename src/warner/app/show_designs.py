@@ -248,8 +248,7 @@ def show_plan(
 
 def _can_repeat(result: RankedMechanism) -> bool:
     """Whether [repeat] takes a mechanism; none of a truth without protection is asked for."""
-    one = result.mechanism
-    return one is None or isinstance(one, Permanent) or type(one).__name__ in DEGRADED
+    return result.mechanism is None or type(result.mechanism).__name__ in DEGRADED
 
 
 def _is_own(result: RankedMechanism, chosen: Mechanism) -> bool:
@@ -761,12 +760,13 @@ def why_one(
     )
 
 
-def show_gain(times: float, total: float) -> None:
+def show_gain(times: float, total: float, has_rounds: bool) -> None:
     """Print what is gained where each person is asked one question of a study that asks all."""
+    when, drawn = ("in each round", " once for all rounds") if has_rounds else ("in all", "")
     show(
-        f"A person spends epsilon {total:.4g} in all. You can instead ask each person only one "
-        "question, drawn by chance, with the whole epsilon. This is about as precise as asking "
-        f"{times:.2g} times as many people all questions. To do so, write a table [ask] with "
+        f"A person spends epsilon {total:.4g} {when}. You can instead ask each person only one "
+        f"question, drawn by chance{drawn}, with the whole epsilon. This is about as precise as "
+        f"asking {times:.2g} times as many people all questions. To do so, write a table [ask] with "
         f'each = "one" and epsilon = {total:.4g}, or less.'
     )
 

@@ -91,6 +91,26 @@ def test_a_ranking_marks_what_a_study_in_rounds_refuses(tmp_path: Path) -> None:
         assert ("Piecewise (not with [repeat])" in rows) == bool(head)
         assert ("Piecewise" in rows) == (not head)
         assert "UnaryEncoding" in rows  # which [repeat] takes
+        assert "SubsetSelection (in the study)" in rows and "Permanent" not in done.output
+
+
+@pytest.mark.parametrize(("forever", "is_proposed"), [("2.0", False), ("5.0", True)])
+def test_a_plan_of_rounds_proposes_an_epsilon_that_the_study_takes(
+    tmp_path: Path, forever: str, is_proposed: bool
+) -> None:
+    """Rejects: advice to spend in one round the sum of all questions, which is above ``forever``."""
+    path, repeat = tmp_path / "s.toml", f"[repeat]\nrounds = 4\nround = 1\nforever = {forever}\n"
+    question = '[attributes.{}]\nvalues = ["a", "b"]\n'
+    law = 'mechanism = "RandomizedResponse"\nepsilon = 1.0\n'
+    path.write_text(repeat + "".join((question + law).format(name) for name in "xyz"))
+    said = " ".join(run("plan", str(path), "--people", "2000").output.split())
+    assert ("A person spends epsilon 3 in each round. You can" in said) == is_proposed
+    assert (
+        'each = "one" and epsilon = 3' in said
+    ) == is_proposed and "spends epsilon 3 in all" not in said
+    if is_proposed:  # and followed literally
+        text = '[ask]\neach = "one"\nepsilon = 3\n' + repeat
+        assert Study.parse(text + "".join(map(question.format, "xyz"))).epsilon <= 3
 
 
 @pytest.fixture

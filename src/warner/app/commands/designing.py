@@ -29,7 +29,7 @@ from warner.app.commands.options import (
     table_of_rows,
     written,
 )
-from warner.app.draft import LEAST_TO_ASK_ONE, Draft, asked_mechanisms
+from warner.app.draft import LEAST_TO_ASK_ONE, Draft, asked_mechanisms, of_one_round
 from warner.app.show_designs import (
     WEIGHT,
     about_crowds,
@@ -324,6 +324,7 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
         for (name, inner), block in zip(alone.items(), draw.blocks, strict=False):
             if len(block) == 1:
                 chosen[before + name], people[before + name] = inner, numbers[name]
+    chosen = {name: of_one_round(mechanism) for name, mechanism in chosen.items()}
     on_paper = {
         name: _on_paper(name, mechanism, choices)
         for name, mechanism in chosen.items()
@@ -398,7 +399,7 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
             terminal.show(*about_differences(choices["difference"], bool(draws)))
         terminal.show(*about_crowds(crowds, draft.study.public))
         if not draws and (gain := _gain(draft)) > 1:
-            show_gain(gain, draft.study.epsilon)
+            show_gain(gain, draft.study.epsilon, draft.study.rounds > 1)
 
     def data() -> dict[str, Any]:
         planned = {
@@ -537,7 +538,9 @@ def _gain(draft: Draft) -> float:
     study = draft.study
     if study.groups or "ask" in draft.data or len(study.mechanisms) < LEAST_TO_ASK_ONE:
         return 1.0
-    if not math.isfinite(study.epsilon):
+    # In rounds, devices refuse an epsilon of one round that is not below that of all rounds.
+    limits = [math.inf, *(m.forever for asked_of in study.permanent for m in asked_of.values())]
+    if study.epsilon >= min(limits):
         return 1.0
     return gain_of_one(draft.domains, [study.epsilon] * len(draft.domains))
 
@@ -594,7 +597,7 @@ def _propose(
     def show() -> None:
         mechanisms = asked_mechanisms(draft.study)
         fixed = {
-            name: f"{type(mechanism).__name__}, epsilon {mechanism.requested:.4g}"
+            name: f"{type(of_one_round(mechanism)).__name__}, epsilon {mechanism.requested:.4g}"
             for name, mechanism in mechanisms.items()
             if name not in planned
         }
