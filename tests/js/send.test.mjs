@@ -22,13 +22,18 @@ const at = (name) => import(pathToFileURL(join(folder, name)));
 const { send, survey } = await at("send.js");
 const warner = await at("warner.js");
 
-/** A collector that serves `text()`, or cannot be reached where this is null; the bodies it takes. */
-async function collecting(text, act) {
+/**
+ * A collector that serves `text()`, or cannot be reached where this is null, and is `open`, `closed` or
+ * `not_open` by `status()`; the bodies it takes.
+ */
+async function collecting(text, act, status = () => "open") {
   const [bodies, real] = [[], globalThis.fetch];
   globalThis.fetch = async (url, request) => {
     if (text() === null) throw new TypeError("fetch failed");
     if (url.pathname.endsWith("study.json")) return new Response(text());
+    if (url.pathname.endsWith("healthz")) return Response.json({ status: status() });
     bodies.push(request.body);
+    if (status() === "closed") return Response.json({ error: "closed" }, { status: 410 });
     return Response.json({ accepted: 1 }, { status: 202 });
   };
   try {
@@ -51,6 +56,7 @@ async function watched(access, act) {
   globalThis.fetch = async (url, request) => {
     if (url.pathname.endsWith("study.json")) return new Response(text);
     if (url.pathname.endsWith("spent")) return Response.json({ spent: 0 });
+    if (url.pathname.endsWith("healthz")) return Response.json({ status: "open" });
     bodies.push(request.body);
     return Response.json({ accepted: 1 }, { status: 202 });
   };
@@ -182,4 +188,127 @@ test("send: each call checks the digest of the survey that it gives", async () =
     );
   });
   assert.equal(bodies.length, 2);
+});
+
+/** The storage of a browser, as far as outbox.js uses it, while `act` runs. */
+async function keeping(act) {
+  const stores = { outbox: new Map(), draws: new Map() };
+  const soon = (request, result) => {
+    request.result = result;
+    setTimeout(() => request.onsuccess?.());
+    return request;
+  };
+  const store = (records) => ({
+    get: (key) => soon({}, records.get(key)),
+    add: (record, key = record.key) => soon({}, records.set(key, record)),
+    put: (record) => soon({}, records.set(record.key, record)),
+    delete: (key) => soon({}, records.delete(key)),
+  });
+  const db = {
+    transaction: (name) => {
+      const open = { objectStore: () => store(stores[name]) };
+      setTimeout(() => open.oncomplete?.(), 20);
+      return open;
+    },
+    close() {},
+  };
+  globalThis.indexedDB = { open: () => soon({}, db) };
+  try {
+    await act(stores.outbox);
+  } finally {
+    delete globalThis.indexedDB;
+  }
+}
+
+const OPEN = served.replace('"access":"invited"', '"access":"open"');
+
+test("send: of a closed survey nothing is made and nothing is sent", async () => {
+  // Rejects a program that randomises the answers and sends the report before it hears of the closing.
+  const collector = "https://closed.example.org/";
+  await keeping(async (records) => {
+    const bodies = await collecting(() => OPEN, async () => {
+      for (let i = 0; i < 2; i += 1) {
+        assert.equal(await send(ANSWERS, { collector, public: PUBLIC }), "closed");
+      }
+    }, () => "closed");
+    assert.deepEqual([bodies.length, records.size], [0, 0]);
+  });
+});
+
+test("send: a report that a closing refused is sent again when the survey is open again", async () => {
+  // Rejects a program that sends it at every call, and one that never sends it.
+  const collector = "https://closes.example.org/";
+  await keeping(async (records) => {
+    let states = ["open", "closed", "closed", "closed"]; // open when it is asked first, and closed then
+    const bodies = await collecting(() => OPEN, async () => {
+      const one = { collector, public: PUBLIC };
+      for (let i = 0; i < 2; i += 1) assert.equal(await send(ANSWERS, one), "closed");
+      assert.equal(records.size, 1);
+      states = ["open"];
+      assert.equal(await send(ANSWERS, one), "sent");
+    }, () => (states.length > 1 ? states.shift() : states[0]));
+    assert.equal(bodies.length, 2);
+    assert.deepEqual(bodies[0], bodies[1]);
+  });
+});
+
+test("send: a report to a survey that stays closed is given up after a week", async () => {
+  const collector = "https://week.example.org/";
+  await keeping(async (records) => {
+    const key = JSON.parse(OPEN).study;
+    records.set(key, { key, study: key, state: "pending", outcome: "closed", body: new Uint8Array(9), made: 1 });
+    await collecting(() => OPEN, async () => {
+      assert.equal(await send(ANSWERS, { collector, public: PUBLIC }), "given-up");
+    }, () => "closed");
+    assert.equal(records.size, 0);
+  });
+});
+
+for (const [columns, name, words] of [
+  [undefined, "ward", 'ward: is a public column and has no value: pass it in public, as { public: { "ward": ... } }.'],
+  [{ ward: null }, "ward", 'ward: is a public column and has no value: pass it in public, as { public: { "ward": ... } }.'],
+  [{ ward: "north", extra: 1 }, "extra", "extra: is no public column of the survey: it has ward."],
+  [{ ward: "west" }, "ward", 'ward: must be one of "north", "south".'],
+]) {
+  test(`send: the public columns ${JSON.stringify(columns)}, also where an earlier report was sent`, async () => {
+    // Rejects a program that drops what it does not know, and one that says "already" first.
+    const collector = "https://columns.example.org/";
+    await keeping(async (records) => {
+      const key = JSON.parse(OPEN).study;
+      for (const state of [undefined, "sent"]) {
+        if (state !== undefined) records.set(key, { key, state });
+        const bodies = await collecting(() => OPEN, () => assert.rejects(
+          send(ANSWERS, { collector, public: columns }),
+          (error) => error.code === "bad_answer" && error.place === name && error.message === words,
+        ));
+        assert.equal(bodies.length, 0);
+      }
+    });
+  });
+}
+
+test("send: what it does not know, and what is no address, is named", async () => {
+  // Rejects a program that leaves a mistyped setting out.
+  const collector = "https://settings.example.org/";
+  await collecting(() => OPEN, async () => {
+    await assert.rejects(
+      send(ANSWERS, { collector, publik: PUBLIC }),
+      { message: "publik: is unknown to send, which takes collector, public, code, digest, signal." },
+    );
+    for (const address of ["127.0.0.1:8000", "localhost:8000", "survey.example.org"]) {
+      await assert.rejects(send(ANSWERS, { collector: address, public: PUBLIC }), {
+        message: 'collector: must be the web address of the survey, such as "https://survey.example.org".',
+      });
+    }
+  });
+});
+
+test("send: a collector that cannot be reached is named", async () => {
+  // Rejects: "fetch failed", of which nobody knows what it fetched.
+  await collecting(() => null, () => assert.rejects(
+    send(ANSWERS, { collector: "https://down.example.org/", public: PUBLIC }),
+    (error) => error instanceof TypeError && error.code === "unavailable" && error.message
+      === "https://down.example.org: cannot be reached, and this page has not read the survey before. Nothing "
+      + "was sent; call again later.",
+  ));
 });

@@ -122,13 +122,17 @@ test("answers that no question has are refused and not told", async () => {
     [place, [0, 1]], [place, [3, 0]], [place, [0, 2]], [place, [0]], [place, [0.5, 0]], [place, 3],
     [place, null], [question("steps"), null],
   ];
+  const messages = new Map(); // of each question one, which lists the answers that it takes
   for (const [asked, answer] of wrong) {
     assert.throws(() => warner.encode(asked, answer), (error) => {
       assert.ok(refused("bad_answer")(error));
       const told = String(answer);
-      return told.length < 2 || !error.message.includes(told);
+      const rest = error.message.replace(/must be one of .*/, "");
+      if (answer !== null) messages.set(asked.name, (messages.get(asked.name) ?? new Set()).add(error.message));
+      return told.length < 2 || !rest.includes(told);
     });
   }
+  for (const [name, said] of messages) assert.equal(said.size, 1, `${name}: ${[...said]}`);
 });
 
 test("answers are encoded as Python encodes them", () => {
@@ -209,6 +213,49 @@ test("all answers and all codes are asked for", async () => {
   assert.throws(() => warner.body(survey, [new Uint8Array(3)]), refused("malformed"));
   assert.equal(warner.plainCode(" abcd-efgh jkmn-pqrs "), "ABCDEFGHJKMNPQRS");
   assert.equal(warner.plainCode("ABCD-EFGH-JKMN-PQRO"), null);
+});
+
+test("a refusal names what is wrong and what to do", async () => {
+  const { answers, public: columns, code } = read("submissions.json")[0];
+  const says = (person, message) => assert.rejects(warner.seal(survey, person), { message });
+  const person = { answers, public: columns, code };
+  await says(
+    { answers, code, publik: columns },
+    "publik: is unknown to seal, which takes answers, block, public, code, token, memos.",
+  );
+  await says({ ...person, answers: { ...answers, wine: 1 } }, "wine: is no question of the survey.");
+  await says({ ...person, public: { ...columns, extra: 1 } }, /^extra: is no public column of the survey: it has /);
+  const [name] = Object.keys(columns);
+  await says(
+    { answers, code }, `${name}: is a public column and has no value: pass it in public, as { public: { "${name}": ... } }.`,
+  );
+  const bytes = new TextEncoder().encode(served);
+  for (const wrong of [JSON.parse(served), served, undefined]) {
+    await assert.rejects(warner.readSurvey(wrong), {
+      message: "survey: must be the bytes that were served: pass await response.arrayBuffer().",
+    });
+  }
+  await assert.rejects(warner.readSurvey(bytes, "abc"), {
+    code: "altered", message: "digest: must be the 64 hexadecimal digits that the survey page shows.",
+  });
+  const digest = await warner.surveyDigest(bytes);
+  await warner.readSurvey(bytes, digest.replace(/(.{4})/g, "$1 ")); // as the page shows it
+  await warner.readSurvey(bytes.buffer, digest);
+});
+
+test("a refused answer names the answers that the question takes", () => {
+  const says = (domain, answer, message) => assert.throws(
+    () => warner.indexOf({ name: "x", domain, silence: false }, answer), { message: `x: ${message}.` },
+  );
+  says({ kind: "categorical", values: ["off", "on"] }, "On", 'must be one of "off", "on"');
+  const many = { kind: "categorical", values: Array.from({ length: 20 }, (_, i) => i) };
+  says(many, 99, "must be one of 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, or one of 8 more values");
+  says({ kind: "integers", low: 8, high: 32 }, 7, "must be a whole number from 8 to 32");
+  const interval = { kind: "interval", low: 0, high: 2.5, bins: 4 };
+  says(interval, 3, "must be a number from 0 to 2.5");
+  says({ ...interval, clip: true }, "3", "must be a number");
+  says({ kind: "grid", rows: 2, columns: 3 }, [2, 0], "must be a cell [row, column], counted from 0, of 2 rows and 3 columns");
+  says({ kind: "dates", unit: "week" }, "2024", 'must be a week, such as "2024-W22"');
 });
 
 test("each seal has an id of its own, and equal answers differ in their reports", async () => {

@@ -163,5 +163,7 @@ def test_answers_of_a_round_are_not_sealed_without_permanent_reports(text: str) 
     """Rejects a module that draws a permanent report anew in each round."""
     served = survey_bytes(Study.parse(text)).decode()
     asked = {"served": served, "people": [{"answers": {"smokes": "no"}, "block": 0}]}
-    with pytest.raises(AssertionError, match="must be the record of a permanent report"):
+    with pytest.raises(
+        AssertionError, match="smokes: needs its permanent report in memos, which is drawn"
+    ):
         node(str(HERE / "seal.mjs"), text=json.dumps(asked))

@@ -90,16 +90,33 @@ function indexOf(question, answer) {
     insist(question.silence, "bad_answer", question.name, "needs an answer");
     return size(question.domain);
   }
-  const found = ENCODERS[question.domain.kind](
+  const { name, domain } = question;
+  const found = ENCODERS[domain.kind](
     /** @type {never} */
-    question.domain,
-    answer
+    domain,
+    answer,
+    name
   );
-  const isWhole = question.domain.kind === "integers";
-  const one = isWhole ? "a whole number within the limits" : "one of the values";
-  insist(found >= 0, "bad_answer", question.name, `must be ${one} of the question`);
+  insist(found >= 0, "bad_answer", name, `must be ${permitted(domain)}`);
   return found;
 }
+var LISTED = 12;
+function permitted(domain) {
+  if (domain.kind === "integers") return `a whole number from ${domain.low} to ${domain.high}`;
+  if (domain.kind === "grid") {
+    const { rows, columns } = domain;
+    return `a cell [row, column], counted from 0, of ${rows} rows and ${columns} columns`;
+  }
+  if (domain.kind === "dates") return `a ${domain.unit}, such as "${EXAMPLES[domain.unit]}"`;
+  if (domain.kind === "interval") {
+    return domain.clip ? "a number" : `a number from ${domain.low} to ${domain.high}`;
+  }
+  const { values } = domain;
+  const more = values.length > LISTED ? `, or one of ${values.length - LISTED} more values` : "";
+  const listed = values.slice(0, LISTED).map((value) => JSON.stringify(value));
+  return `one of ${listed.join(", ")}${more}`;
+}
+var EXAMPLES = { day: "2024-05-31", week: "2024-W22", month: "2024-05" };
 function positionOf(question, answer) {
   const { domain, name } = question;
   if (answer === null) {
@@ -113,8 +130,9 @@ function positionOf(question, answer) {
 function share({ low, high }, number) {
   return Math.min(Math.max((number - low) / (high - low), 0), 1);
 }
-function within({ low, high, clip }, answer, name) {
-  const rule = "must be a number within the limits of the question";
+function within(domain, answer, name) {
+  const { low, high, clip } = domain;
+  const rule = `must be ${permitted(domain)}`;
   insist(typeof answer === "number" && Number.isFinite(answer), "bad_answer", name, rule);
   if (clip) return Math.min(Math.max(answer, low), high);
   insist(answer >= low && answer <= high, "bad_answer", name, rule);
@@ -136,8 +154,8 @@ var ENCODERS = {
     if (typeof number !== "number" || !Number.isSafeInteger(number)) return -1;
     return number < low || number > high ? -1 : number - low;
   },
-  interval: (domain, answer) => {
-    const number = within(domain, answer, "question");
+  interval: (domain, answer, name) => {
+    const number = within(domain, answer, name);
     const exact = (number - domain.low) / (domain.high - domain.low);
     return Math.min(Math.trunc(exact * domain.bins), domain.bins - 1) + 0;
   },
@@ -1621,10 +1639,16 @@ var FORMAT = 1;
 var MOST_ODDS = 22027;
 var SLACK = 1 + 1e-9;
 async function readSurvey(served, expected = null) {
+  const are = ArrayBuffer.isView(served) || String(served) === "[object ArrayBuffer]";
+  const remedy = "must be the bytes that were served: pass await response.arrayBuffer()";
+  insist(are, "malformed", "survey", remedy);
   const bytes = new Uint8Array(served);
   if (expected !== null) {
-    const found = await surveyDigest(bytes);
-    insist(found === expected.toLowerCase(), "altered", "survey", "must have its digest");
+    const digest = String(expected).replace(/\s/g, "").toLowerCase();
+    const whole = /^[0-9a-f]{64}$/.test(digest);
+    const rule = "must be the 64 hexadecimal digits that the survey page shows";
+    insist(whole, "altered", "digest", rule);
+    insist(await surveyDigest(bytes) === digest, "altered", "survey", "must have its digest");
   }
   let data;
   try {
@@ -1979,7 +2003,7 @@ function recordOfBlock(survey, block, answers, next, memos) {
     survey.questions.find((question) => question.name === name)
   ));
   const encoded2 = encodedBlock(sampler, asked, asked.map((question) => given(question, answers)));
-  const drawn = memos === void 0 ? sampler.draw(encoded2, next) : degraded(program, memos[attributes[0]] ?? new Uint8Array(), next);
+  const drawn = memos === void 0 ? sampler.draw(encoded2, next) : degraded(program, memoOf(attributes[0], memos), next);
   const slots = inSlots([...columns], all, block, drawn);
   return record(
     /** @type {Program} */
@@ -1996,10 +2020,14 @@ function encodedBlock(sampler, asked, answers) {
 }
 async function seal(survey, person) {
   const { answers, block, public: columns = {}, code, token, memos, id, words } = person;
+  const unknown = Object.keys(person).find((name) => ![...OF_PERSON, "id", "words"].includes(name));
+  const takes2 = `is unknown to seal, which takes ${OF_PERSON.join(", ")}`;
+  insist(unknown === void 0, "malformed", unknown ?? "", takes2);
   const next = words ?? systemWords();
   const invited = survey.access !== "open";
-  const shown = survey.public.map((column) => int32(indexOf(column, given(column, columns))));
-  const records = survey.program === void 0 ? survey.questions.map((question) => survey.repeat === void 0 ? randomize(question, given(question, answers), next) : degrade(question.program, memos?.[question.name] ?? new Uint8Array(), next)) : [recordOfBlock(
+  const shown = publicIndices(survey, columns).map(int32);
+  if (survey.program === void 0) checkNames(survey, answers);
+  const records = survey.program === void 0 ? survey.questions.map((question) => survey.repeat === void 0 ? randomize(question, given(question, answers), next) : degrade(question.program, memoOf(question.name, memos), next)) : [recordOfBlock(
     survey,
     block ?? -1,
     answers,
@@ -2015,14 +2043,41 @@ async function seal(survey, person) {
   }
   return joined([first, ...shown, ...records]);
 }
+var OF_PERSON = ["answers", "block", "public", "code", "token", "memos"];
 var ID_LENGTH = 16;
 var TOKEN_LENGTH = 288;
 function firstLength({ access }) {
   return access === "tokens" ? TOKEN_LENGTH : ID_LENGTH;
 }
-function given({ name }, answers) {
-  insist(Object.hasOwn(answers, name), "bad_answer", name, "needs an answer, or null for none");
+function checkNames({ questions }, answers) {
+  for (const name of Object.keys(answers)) {
+    const known = questions.some((question) => question.name === name);
+    insist(known, "bad_answer", name, "is no question of the survey");
+  }
+}
+function given({ name, silence }, answers) {
+  const rule = `has no answer${silence ? ": null says that the person gave none" : ""}`;
+  insist(answers[name] !== void 0, "bad_answer", name, rule);
   return answers[name];
+}
+function publicIndices(survey, columns) {
+  const names = survey.public.map(({ name }) => name);
+  const has = names.length === 0 ? "it has none" : `it has ${names.join(", ")}`;
+  for (const name of Object.keys(columns)) {
+    insist(names.includes(name), "bad_answer", name, `is no public column of the survey: ${has}`);
+  }
+  return survey.public.map((column) => {
+    const { name } = column;
+    const missing = columns[name] === void 0 || columns[name] === null;
+    const remedy = `pass it in public, as { public: { ${JSON.stringify(name)}: ... } }`;
+    insist(!missing, "bad_answer", name, `is a public column and has no value: ${remedy}`);
+    return indexOf(column, columns[name]);
+  });
+}
+function memoOf(name, memos) {
+  const rule = "needs its permanent report in memos, which is drawn once for each answer and kept: sample(program.memo, encode({ ...question, program }, answer))";
+  insist(memos?.[name] !== void 0, "bad_answer", name, rule);
+  return memos[name];
 }
 function reportText(survey, name, record2) {
   const asked = survey.questions.findIndex((question) => question.name === name);
@@ -2241,12 +2296,14 @@ export {
   blockOfCode,
   blocks,
   body,
+  checkNames,
   checkSurvey,
   degrade,
   drawBlinding,
   drawBlock,
   encode,
   epsilonOf,
+  given,
   hexadecimal,
   indexOf,
   invitationId,
@@ -2260,6 +2317,7 @@ export {
   probabilities,
   programsOf,
   promisesOf,
+  publicIndices,
   randomize,
   randomizeBlock,
   readSurvey,

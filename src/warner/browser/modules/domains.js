@@ -37,12 +37,36 @@ export function indexOf(question, answer) {
     insist(question.silence, "bad_answer", question.name, "needs an answer");
     return size(question.domain);
   }
-  const found = ENCODERS[question.domain.kind](/** @type {never} */ (question.domain), answer);
-  const isWhole = question.domain.kind === "integers";
-  const one = isWhole ? "a whole number within the limits" : "one of the values";
-  insist(found >= 0, "bad_answer", question.name, `must be ${one} of the question`);
+  const { name, domain } = question;
+  const found = ENCODERS[domain.kind](/** @type {never} */ (domain), answer, name);
+  insist(found >= 0, "bad_answer", name, `must be ${permitted(domain)}`);
   return found;
 }
+
+const LISTED = 12; // values that are named one by one
+
+/**
+ * What answers a question takes, in words. They are public; the answer is not.
+ *
+ * @param {Domain} domain
+ */
+function permitted(domain) {
+  if (domain.kind === "integers") return `a whole number from ${domain.low} to ${domain.high}`;
+  if (domain.kind === "grid") {
+    const { rows, columns } = domain;
+    return `a cell [row, column], counted from 0, of ${rows} rows and ${columns} columns`;
+  }
+  if (domain.kind === "dates") return `a ${domain.unit}, such as "${EXAMPLES[domain.unit]}"`;
+  if (domain.kind === "interval") {
+    return domain.clip ? "a number" : `a number from ${domain.low} to ${domain.high}`;
+  }
+  const { values } = domain;
+  const more = values.length > LISTED ? `, or one of ${values.length - LISTED} more values` : "";
+  const listed = values.slice(0, LISTED).map((value) => JSON.stringify(value));
+  return `one of ${listed.join(", ")}${more}`;
+}
+
+const EXAMPLES = { day: "2024-05-31", week: "2024-W22", month: "2024-05" };
 
 /**
  * The position of a number in [0, 1] between the limits of its domain, for mechanisms of numbers.
@@ -81,15 +105,16 @@ function share({ low, high }, number) {
  * @param {Answer} answer
  * @param {string} name
  */
-function within({ low, high, clip }, answer, name) {
-  const rule = "must be a number within the limits of the question";
+function within(domain, answer, name) {
+  const { low, high, clip } = domain;
+  const rule = `must be ${permitted(domain)}`;
   insist(typeof answer === "number" && Number.isFinite(answer), "bad_answer", name, rule);
   if (clip) return Math.min(Math.max(answer, low), high);
   insist(answer >= low && answer <= high, "bad_answer", name, rule);
   return answer;
 }
 
-/** @type {{ [kind: string]: (domain: any, answer: Answer) => number }} */
+/** @type {{ [kind: string]: (domain: any, answer: Answer, name: string) => number }} */
 const ENCODERS = {
   categorical: (/** @type {Categorical} */ { values }, answer) => {
     const kinds = new Set(values.map((value) => typeof value));
@@ -104,8 +129,8 @@ const ENCODERS = {
     if (typeof number !== "number" || !Number.isSafeInteger(number)) return -1;
     return number < low || number > high ? -1 : number - low;
   },
-  interval: (/** @type {Interval} */ domain, answer) => {
-    const number = within(domain, answer, "question");
+  interval: (/** @type {Interval} */ domain, answer, name) => {
+    const number = within(domain, answer, name);
     const exact = (number - domain.low) / (domain.high - domain.low);
     return Math.min(Math.trunc(exact * domain.bins), domain.bins - 1) + 0; // -0 is 0
   },

@@ -16,7 +16,7 @@ export {
 } from "./surveys.js";
 export {
   encode, randomize, drawBlock, nameOfDraw, blockOfCode, blockOf, randomizeBlock, seal, reportText,
-  submissionLength, body, plainCode, invitationId, segments,
+  submissionLength, body, plainCode, invitationId, segments, checkNames, given, publicIndices,
 } from "./submissions.js";
 export { drawBlinding, tokenOf, tokenRequest } from "./tokens.js";
 export { STRONG_ODDS, probabilities, outOf, promisesOf } from "./promises.js";

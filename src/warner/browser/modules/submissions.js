@@ -147,7 +147,7 @@ function recordOfBlock(survey, block, answers, next, memos) {
   const encoded = encodedBlock(sampler, asked, asked.map((question) => given(question, answers)));
   const drawn = memos === undefined
     ? sampler.draw(encoded, next)
-    : degraded(program, memos[attributes[0]] ?? new Uint8Array(), next);
+    : degraded(program, memoOf(attributes[0], memos), next);
   const slots = inSlots([...columns], all, block, drawn);
   return record(/** @type {Program} */ (survey.program), slots);
 }
@@ -188,14 +188,18 @@ function encodedBlock(sampler, asked, answers) {
  */
 export async function seal(survey, person) {
   const { answers, block, public: columns = {}, code, token, memos, id, words } = person;
+  const unknown = Object.keys(person).find((name) => ![...OF_PERSON, "id", "words"].includes(name));
+  const takes = `is unknown to seal, which takes ${OF_PERSON.join(", ")}`;
+  insist(unknown === undefined, "malformed", unknown ?? "", takes);
   // The answers are read before anything is awaited, so that the caller can forget them.
   const next = words ?? systemWords();
   const invited = survey.access !== "open";
-  const shown = survey.public.map((column) => int32(indexOf(column, given(column, columns))));
+  const shown = publicIndices(survey, columns).map(int32);
+  if (survey.program === undefined) checkNames(survey, answers);
   const records = survey.program === undefined
     ? survey.questions.map((question) => (survey.repeat === undefined
       ? randomize(question, given(question, answers), next)
-      : degrade(question.program, memos?.[question.name] ?? new Uint8Array(), next)))
+      : degrade(question.program, memoOf(question.name, memos), next)))
     : [recordOfBlock(
       survey, block ?? -1, answers, next, survey.repeat === undefined ? undefined : memos ?? {},
     )];
@@ -211,6 +215,7 @@ export async function seal(survey, person) {
   return joined([first, ...shown, ...records]);
 }
 
+const OF_PERSON = ["answers", "block", "public", "code", "token", "memos"];
 const ID_LENGTH = 16;
 const TOKEN_LENGTH = 288; // its random prefix, and the signature
 
@@ -220,12 +225,62 @@ function firstLength({ access }) {
 }
 
 /**
- * @param {Asked} asked
+ * Refuse an answer to what is no question of the survey.
+ *
+ * @param {Survey} survey
  * @param {Readonly<Record<string, Answer>>} answers
  */
-function given({ name }, answers) {
-  insist(Object.hasOwn(answers, name), "bad_answer", name, "needs an answer, or null for none");
+export function checkNames({ questions }, answers) {
+  for (const name of Object.keys(answers)) {
+    const known = questions.some((question) => question.name === name);
+    insist(known, "bad_answer", name, "is no question of the survey");
+  }
+}
+
+/**
+ * The answer to a question, which is there.
+ *
+ * @param {Asked & { readonly silence?: boolean }} asked
+ * @param {Readonly<Record<string, Answer>>} answers
+ */
+export function given({ name, silence }, answers) {
+  const rule = `has no answer${silence ? ": null says that the person gave none" : ""}`;
+  insist(answers[name] !== undefined, "bad_answer", name, rule);
   return answers[name];
+}
+
+/**
+ * The indices of the public columns, all of which must have a value.
+ *
+ * @param {Survey} survey
+ * @param {Readonly<Record<string, Answer>>} columns by their names.
+ */
+export function publicIndices(survey, columns) {
+  const names = survey.public.map(({ name }) => name);
+  const has = names.length === 0 ? "it has none" : `it has ${names.join(", ")}`;
+  for (const name of Object.keys(columns)) {
+    insist(names.includes(name), "bad_answer", name, `is no public column of the survey: ${has}`);
+  }
+  return survey.public.map((column) => {
+    const { name } = column;
+    const missing = columns[name] === undefined || columns[name] === null;
+    const remedy = `pass it in public, as { public: { ${JSON.stringify(name)}: ... } }`;
+    insist(!missing, "bad_answer", name, `is a public column and has no value: ${remedy}`);
+    return indexOf(column, columns[name]);
+  });
+}
+
+/**
+ * The permanent report on the answer to a question.
+ *
+ * @param {string} name of the question.
+ * @param {Readonly<Record<string, Uint8Array>>} [memos]
+ */
+function memoOf(name, memos) {
+  const rule = "needs its permanent report in memos, which is drawn once for each answer and kept: "
+    + "sample(program.memo, encode({ ...question, program }, answer))";
+  insist(memos?.[name] !== undefined, "bad_answer", name, rule);
+  return memos[name];
 }
 
 /**

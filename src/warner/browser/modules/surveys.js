@@ -33,10 +33,16 @@ export const SLACK = 1 + 1e-9;
  * @throws {Refusal}
  */
 export async function readSurvey(served, expected = null) {
+  const are = ArrayBuffer.isView(served) || String(served) === "[object ArrayBuffer]";
+  const remedy = "must be the bytes that were served: pass await response.arrayBuffer()";
+  insist(are, "malformed", "survey", remedy);
   const bytes = new Uint8Array(served);
   if (expected !== null) {
-    const found = await surveyDigest(bytes);
-    insist(found === expected.toLowerCase(), "altered", "survey", "must have its digest");
+    const digest = String(expected).replace(/\s/g, "").toLowerCase(); // the page shows groups of 4
+    const whole = /^[0-9a-f]{64}$/.test(digest);
+    const rule = "must be the 64 hexadecimal digits that the survey page shows";
+    insist(whole, "altered", "digest", rule);
+    insist(await surveyDigest(bytes) === digest, "altered", "survey", "must have its digest");
   }
   let data;
   try {

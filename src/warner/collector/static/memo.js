@@ -207,7 +207,7 @@ export async function permanentReports(warner, survey, answers, block) {
       const before = await finished(store.get([memo.series, memo.code]));
       if (before === undefined) {
         const count = await finished(store.index("series").count(memo.series));
-        if (count >= mostOf(survey, question)) throw refusal("memo_full");
+        if (count >= mostOf(survey, question)) throw refusal("memo_full", question.name);
         await finished(store.add(memo));
       }
       all.push(before ?? memo);
@@ -235,12 +235,16 @@ function boxed({ series, code }, iv) {
 }
 
 const RULES = {
-  memo_full: "the answer to a question would be one more than values in [repeat] lets a device report",
+  memo_full: "would be one answer more than values in [repeat] lets a device report, so nothing was sent",
   memo_other: "the code asks another question than the one on which this device reports in all rounds",
   memo_altered: "a permanent report of this device was changed, or is of another browser",
 };
 
-/** @param {keyof typeof RULES} code */
-function refusal(code) {
-  return Object.assign(new Error(`${code}: ${RULES[code]}`), { code });
+/**
+ * @param {keyof typeof RULES} code
+ * @param {string} [name] of the question that is refused.
+ */
+function refusal(code, name) {
+  const place = name === undefined ? "" : `${name}: `;
+  return Object.assign(new Error(`${code}: ${place}${RULES[code]}`), { code, place: name });
 }

@@ -35,6 +35,7 @@ const STORE = "outbox";
 const DRAWS = "draws"; // which questions this device is asked, and what covers its tokens
 const LONGEST_TRY = 30_000; // milliseconds
 const LONGEST_QUESTION = 10_000;
+const LONGEST_STATUS = 5_000; // without the word whether the survey is open, people can answer
 
 /** The bytes of a body before its first submission: "WRN1" and the layout of the study. */
 export const HEAD_BYTES = 36;
@@ -251,6 +252,24 @@ async function post(address, body, collector = import.meta.url, longest = LONGES
   const final = reply.status >= 400 && reply.status < 500 && reply.status !== 429;
   if (!final || !/^[a-z_]{1,40}$/.test(reason)) return { outcome: "busy", reason: "" };
   return { outcome: REFUSED[reason] ?? "rejected", reason };
+}
+
+/**
+ * Whether a collector takes reports now; "open" where nobody can say.
+ *
+ * @param {string} [collector]
+ * @returns {Promise<"open" | "closed" | "not-open">}
+ */
+export async function status(collector = import.meta.url) {
+  try {
+    const signal = AbortSignal.timeout(LONGEST_STATUS);
+    const url = new URL("healthz", collector);
+    const reply = await fetch(url, { cache: "no-store", credentials: "omit", signal });
+    const { status: said } = await reply.json();
+    return said === "closed" ? "closed" : said === "not_open" ? "not-open" : "open";
+  } catch {
+    return "open";
+  }
 }
 
 /**

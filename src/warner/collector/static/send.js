@@ -9,7 +9,7 @@
 import * as device from "./warner.js";
 import {
   add, alone, ask, delayOf, drawnOnce, exchange, forgetCover, read, remove, send as sendKept,
-  sendUnkept,
+  sendUnkept, status,
 } from "./outbox.js";
 import { permanentReports } from "./memo.js";
 
@@ -22,6 +22,7 @@ const FIRST_WAIT = 2_000; // milliseconds between the first two tries; it double
 const LONGEST_WAIT = 300_000;
 const GIVES_UP = 7 * 24 * 3_600_000; // after the answers were randomised
 
+const SETTINGS = ["collector", "public", "code", "digest", "signal"];
 const WAITS = ["unavailable", "busy", "not-open"];
 
 /** @type {Map<string, ArrayBuffer>} what each collector served last, for a page without a connection. */
@@ -36,14 +37,22 @@ const served = new Map();
  * @returns {Promise<any>}
  */
 export async function survey(digest = null, collector = import.meta.url) {
+  if (!/^https?:\/\/[^/]/i.test(collector)) {
+    const rule = 'must be the web address of the survey, such as "https://survey.example.org"';
+    throw new warner.Refusal("malformed", "collector", rule);
+  }
   let bytes = served.get(collector);
   try {
     const reply = await fetch(new URL("study.json", collector), { cache: "no-cache", credentials: "omit" });
     const now = await reply.arrayBuffer();
     // A proxy of a collector that is down says so with a page of its own.
     if (reply.ok || bytes === undefined) bytes = now;
-  } catch (error) {
-    if (bytes === undefined) throw error;
+  } catch (cause) {
+    const { origin } = new URL(collector);
+    const rule = "cannot be reached, and this page has not read the survey before. Nothing was sent; call again later";
+    if (bytes === undefined) {
+      throw Object.assign(new TypeError(`${origin}: ${rule}.`, { cause }), { code: "unavailable" });
+    }
   }
   const read = await warner.readSurvey(/** @type {ArrayBuffer} */ (bytes), digest);
   served.set(collector, /** @type {ArrayBuffer} */ (bytes)); // and not the page on which a network asks people to log in
@@ -68,20 +77,32 @@ export async function survey(digest = null, collector = import.meta.url) {
  * @param {string | null} [settings.digest] of the survey document, 64 hexadecimal digits.
  * @param {AbortSignal} [settings.signal] ends the waiting; what is kept is sent at the next call.
  * @returns {Promise<import("./outbox.js").Outcome | "already" | "given-up">} "sent"; "already" where
- *   an earlier call has sent this person's answers to this study, so that these were not; or why
- *   they never will be.
+ *   an earlier call has sent this person's answers to this study, so that these were not; "closed";
+ *   or why they never will be.
+ * @throws {TypeError} with the code "unavailable": the survey cannot be read, and was not before.
  */
 export async function send(answers, settings = {}) {
+  for (const name of Object.keys(settings)) {
+    if (SETTINGS.includes(name)) continue;
+    throw new warner.Refusal("malformed", name, `is unknown to send, which takes ${SETTINGS.join(", ")}`);
+  }
   const { code, signal } = settings;
   const address = settings.collector?.replace(/\/?$/, "/");
   const asked = await survey(settings.digest ?? null, address);
   // Whatever was drawn or sent before: each device refuses a wrong answer at once.
   checkAnswers(asked, answers);
+  warner.publicIndices(asked, settings.public ?? {});
   const key = code === undefined ? asked.study : `${asked.study}:${await digestOf(code)}`;
+  const before = await read(key).catch(() => undefined);
   // What arrived before is not sent again, and "sent" would hide that new answers were not.
-  if ((await read(key).catch(() => undefined))?.state === "sent") return "already";
+  if (before?.state === "sent") return "already";
+  // For a survey that is closed nothing is made, and what it refused before is not sent again.
+  if (before === undefined || before.outcome === "closed") {
+    const now = await repeated(() => status(address), signal);
+    if (now !== "open") return before !== undefined && await givesUp(before) ? "given-up" : now;
+  }
   let token;
-  if (code !== undefined && await read(key).catch(() => undefined) === undefined) {
+  if (code !== undefined && before === undefined) {
     const question = async () => {
       const answer = asked.access === "tokens"
         ? await exchange(warner, asked, code, key) : await ask(warner, asked, code, address);
@@ -105,11 +126,19 @@ export async function send(answers, settings = {}) {
         : await sendUnkept({ ...sealed, tried: true }, () => ({ ...sealed, tried: true }));
     }
     if (sealed.state === "sent") return "sent";
-    const { outcome, made = 0 } = sealed;
-    if (Date.now() - made <= GIVES_UP) return outcome ?? "unavailable";
-    await remove(key).catch(() => {});
-    return "given-up";
+    return await givesUp(sealed) ? "given-up" : sealed.outcome ?? "unavailable";
   }, signal);
+}
+
+/**
+ * Whether a report has waited for too long; it is then forgotten.
+ *
+ * @param {Sealed} sealed
+ */
+async function givesUp({ key, made = 0 }) {
+  if (Date.now() - made <= GIVES_UP) return false;
+  await remove(key).catch(() => {});
+  return true;
 }
 
 /**
@@ -120,26 +149,17 @@ export async function send(answers, settings = {}) {
  * @param {any} asked the survey.
  * @param {Readonly<Record<string, unknown>>} answers
  */
-function checkAnswers({ questions, program }, answers) {
-  const refuse = (/** @type {string} */ name, /** @type {string} */ rule) => {
-    throw new warner.Refusal("bad_answer", name, rule);
-  };
+function checkAnswers(asked, answers) {
+  const { questions, program } = asked;
   const names = Object.keys(answers);
-  for (const name of names) {
-    const known = questions.some((/** @type {any} */ each) => each.name === name);
-    if (!known) refuse(name, "is no question of the survey");
-  }
+  warner.checkNames(asked, answers);
   const ofBlock = program !== undefined && warner.blocks(program).some(
     (/** @type {any} */ { attributes }) => attributes.length === names.length
       && names.every((name) => attributes.includes(name)),
   );
   for (const question of questions) {
-    const { name, silence } = question;
-    if (ofBlock && !names.includes(name)) continue;
-    if (answers[name] === undefined) {
-      refuse(name, `has no answer${silence ? ": null says that the person gave none" : ""}`);
-    }
-    warner.indexOf(question, answers[name]);
+    if (ofBlock && !names.includes(question.name)) continue;
+    warner.indexOf(question, warner.given(question, answers));
   }
 }
 

@@ -9,7 +9,7 @@
 
 import {
   CHANNEL, HEAD_BYTES, SYNC, add, all, alone, announce, ask as askCollector, delayOf, drawnOnce,
-  exchange, forgetCover, forgetDraw, probe, read, remove, send, sendUnkept, update,
+  exchange, forgetCover, forgetDraw, probe, read, remove, send, sendUnkept, status, update,
 } from "./outbox.js";
 import { isLastPage, isShown, pageOf, showPage, shownPage } from "./steps.js";
 import { handOver, takeBack, translate } from "./form.js";
@@ -20,7 +20,6 @@ import { handOver, takeBack, translate } from "./form.js";
 
 const FIRST_WAIT = 2_000; // milliseconds between the first two tries; it doubles
 const LONGEST_WAIT = 300_000;
-const STATUS_WAIT = 5_000; // for the word whether the survey is open; without it people can answer
 const CACHE = "warner-survey";
 const NOTE = "warner-note"; // the key of this tab's record, from which no code follows
 
@@ -846,18 +845,6 @@ async function earlier(kept) {
   if (code === null) return ours.find(({ state }) => state === "pending");
   const key = await keyOf(code);
   return ours.find((sealed) => sealed.key === key);
-}
-
-/** Whether the survey takes answers now; "open" where nobody can say. */
-async function status() {
-  try {
-    const signal = AbortSignal.timeout(STATUS_WAIT);
-    const reply = await fetch("healthz", { cache: "no-store", credentials: "omit", signal });
-    const { status: said } = await reply.json();
-    return said === "closed" || said === "not_open" ? said.replace("_", "-") : "open";
-  } catch {
-    return "open";
-  }
 }
 
 /** Fill in the law of reports, from the integers that are compared with the random words. */
