@@ -109,6 +109,8 @@ class PlainErrors(click.Command):
 # Options under the names that other programs have for them.
 _OPTION_HERE = {
     "--alpha": "--level",
+    "--attribute": "--only",
+    "--attributes": "--only",
     "--chart": "--plot",
     "--confidence": "--level",
     "--database": "--store",

@@ -766,8 +766,8 @@ def show_gain(times: float, total: float, has_rounds: bool) -> None:
     show(
         f"A person spends epsilon {total:.4g} {when}. You can instead ask each person only one "
         f"question, drawn by chance{drawn}, with the whole epsilon. This is about as precise as "
-        f"asking {times:.2g} times as many people all questions. To do so, write a table [ask] with "
-        f'each = "one" and epsilon = {total:.4g}, or less.'
+        f"asking {times:.2g} times as many people all questions. To do so, write a table [ask] "
+        f'with each = "one" and epsilon = {total:.4g}, or less.'
     )
 
 

@@ -226,7 +226,11 @@ class Permanent(CountedAsAnother):
             rule = f"must be larger than the epsilon of one round, {nats!r}"
             remedy = "For only one round, use the mechanism without Permanent"
             raise BudgetError("forever", rule, repr(forever), remedy)
-        memo = type(mechanism)(mechanism.domain, of_ever, **mechanism.parameters())
+        try:
+            memo = type(mechanism)(mechanism.domain, of_ever, **mechanism.parameters())
+        except BudgetError as problem:
+            said = str(problem).replace("epsilon: ", "forever: ", 1)
+            raise BudgetError(said.replace("smaller epsilon", "smaller forever")) from None
         most = Fraction(exp(nats)) * (1 - Fraction(1, 10**59))
         if isinstance(memo, UnaryEncoding):
             # So that a bit of 1 stays 1 as often as in the mechanism.

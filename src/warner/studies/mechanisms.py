@@ -98,8 +98,10 @@ def permanent(where: str, mechanism: Mechanism, repeat: Spec) -> Permanent:
     try:
         return Permanent(mechanism, repeat["forever"], repeat["values"])
     except WarnerError as error:
-        key = "mechanism" if str(error).startswith("mechanism") else "epsilon"
+        key, _, rule = str(error).partition(": ")
         problem = Problem((key,), f"{where}, with [repeat]: {error}")
+        if key == "forever":
+            problem = Problem((), f"repeat.forever, for {where}: {rule}")
     raise StudyProblems([problem])
 
 

@@ -108,6 +108,7 @@ def test_a_mean_is_regressed_and_tables_go_to_files(town: Path) -> None:
         (("compare", "t.json"), "Did you mean: warner benchmark?"),
         (("validate", "study.toml"), "Did you mean: warner study check?"),
         (("estimate", "t.json", "--chart", "x.png"), "Did you mean --plot?"),
+        (("estimate", "t.json", "--attribute", "x"), "Did you mean --only?"),
         (("tally", "r.parquet", "--drop-missing"), "estimate, report and regress leave them out"),
         (("collect", "serve", "study.toml", "--database", "x"), "Did you mean --store?"),
         (("estimate", "study.toml"), "is a study file"),

@@ -39,8 +39,14 @@ values = 3
 """
 
 
-def _study(budget: float = 10.0, mechanism: str = "RandomizedResponse", more: str = "") -> Study:
-    return Study.parse(TEXT.format(budget=budget, mechanism=mechanism, more=more))
+def _study(
+    budget: float = 10.0,
+    mechanism: str = "RandomizedResponse",
+    more: str = "",
+    forever: float = 2.0,
+) -> Study:
+    text = TEXT.format(budget=budget, mechanism=mechanism, more=more)
+    return Study.parse(text.replace("forever = 2.0", f"forever = {forever}"))
 
 
 def test_too_little_for_all_rounds_is_one_problem_of_the_table_repeat() -> None:
@@ -52,6 +58,10 @@ def test_too_little_for_all_rounds_is_one_problem_of_the_table_repeat() -> None:
     assert "repeat.forever: must be larger than the epsilon of one round, 2.0; got 2.0" in said
     assert said.count("must be larger") == 1 and "Permanent" not in said
     Study.parse(text.replace("forever = 2.0", "forever = 2.5"))
+    # Too much for 64 bits is not a fault of the epsilon of one round.
+    said = refused(StudyError, "too large for 64-bit", _study, 99.0, more="", forever=30.0)
+    assert "repeat.forever, for attributes.setting: is too large" in said and "got 30.0" in said
+    assert "Pass a smaller forever" in said and "epsilon: " not in said
     # Groups with epsilons of their own are each a study, which the common epsilon is not of.
     common = (
         '[attributes.a]\nvalues = ["a", "b"]\nmechanism = "RandomizedResponse"\nepsilon = 2.0\n'

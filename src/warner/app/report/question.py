@@ -45,7 +45,7 @@ from warner.reports.tally import Tally
 from warner.results.differences import Differences, compare_groups, holm, sentence
 from warner.results.estimate import Estimate, estimate
 from warner.results.from_tally import by_group, label
-from warner.results.named_summaries import Named, has_bands, summary_rows
+from warner.results.named_summaries import Named, bands, has_bands, summary_rows
 from warner.results.shown import figures_of
 from warner.results.tables import (
     NO_INTERVALS,
@@ -167,6 +167,12 @@ class Question:
         if not self._keys and self._shares.at_once:
             return "simultaneous"
         return self.estimate.interval_kind(self.settings.target)
+
+    @property
+    def has_bands(self) -> bool:
+        """Whether intervals are of shares of several neighbouring numbers."""
+        is_several = has_bands(self.domain) and self.domain.size > len(bands(self.domain))
+        return is_several and self.is_bounded and bool(self._shares.rows)
 
     @property
     def is_bounded(self) -> bool:

@@ -57,6 +57,10 @@ _OF_POSTERIOR = (
     "round numbers and both ends may be more frequent. If another number is much more frequent "
     "than its neighbours, its interval can miss the true share."
 )
+_OF_BANDS = (
+    "The interval of a band contains the true share somewhat less often where shares change "
+    "steeply between neighbouring numbers."
+)
 
 
 @dataclass(frozen=True)
@@ -418,6 +422,7 @@ def _meaning(source: Source, settings: Settings) -> Section:
             for question in source.questions
             if question.interval_kind == "posterior"
         ),
+        *(f"{question.lead} {_OF_BANDS}" for question in source.questions if question.has_bands),
         f"The intervals allow for the chance by which answers were changed{drawn}.",
         "The ends of an interval are rounded outwards, so that the interval does not become "
         "shorter.",

@@ -367,8 +367,8 @@ def about_intervals(view: LiveView) -> str:
         "With far fewer or far more reports, other intervals would be narrower. An estimate lies "
         f"in its interval, but not always in the middle. The {100 * LEVEL:g} % are for each "
         "number by itself, not for all numbers together. The "
-        'commands "warner estimate" and "warner report" give narrower intervals from the same '
-        "counts: these are valid if you look only once, at a time that was fixed beforehand."
+        'commands "warner estimate" and "warner report" usually give narrower intervals from the '
+        "same counts: these are valid if you look only once, at a time that was fixed beforehand."
     )
     if view.fewest > 1:
         text += (

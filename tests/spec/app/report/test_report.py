@@ -582,6 +582,17 @@ def test_intervals_of_a_smooth_estimate_are_said_to_suppose_smoothness() -> None
     assert "units: The intervals of shares assume that neighbouring numbers" in words
 
 
+def test_intervals_of_bands_are_said_to_hold_somewhat_less_often() -> None:
+    """Rejects: "about 95 of them or more" of bands, of which the terminal says less."""
+    said = "contains the true share somewhat less often where shares change steeply"
+    mechanism = warner.SubsetSelection(warner.Integers(0, 29), 1.0)
+    assert f"The interval of a band {said}" in _words(
+        _report({"units": mechanism}, {"units": [3, 5] * 300})
+    )
+    labels = warner.RandomizedResponse(warner.Categorical(["no", "yes"]), 1.0)
+    assert said not in _words(_report({"smokes": labels}, {"smokes": ["no", "yes"] * 300}))
+
+
 def test_a_reference_by_one_of_two_columns_is_told_how(here: Path) -> None:
     Path("two.toml").write_text(GROUPED + '[public.age_group]\nvalues = ["18-39", "40+"]\n')
     Path("two.csv").write_text(
