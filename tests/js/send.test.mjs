@@ -190,23 +190,26 @@ test("send: each call checks the digest of the survey that it gives", async () =
   assert.equal(bodies.length, 2);
 });
 
-/** The storage of a browser, as far as outbox.js uses it, while `act` runs. */
+/** The storage of a browser, as far as outbox.js and memo.js use it, while `act` runs. */
 async function keeping(act) {
-  const stores = { outbox: new Map(), draws: new Map() };
+  const stores = { outbox: new Map(), draws: new Map(), memos: new Map(), keys: new Map() };
   const soon = (request, result) => {
     request.result = result;
     setTimeout(() => request.onsuccess?.());
     return request;
   };
   const store = (records) => ({
-    get: (key) => soon({}, records.get(key)),
-    add: (record, key = record.key) => soon({}, records.set(key, record)),
+    get: (key) => soon({}, records.get(String(key))),
+    index: () => ({
+      count: (series) => soon({}, [...records.values()].filter((one) => one.series === series).length),
+    }),
+    add: (record, key = record.key ?? `${record.series},${record.code}`) => soon({}, records.set(key, record)),
     put: (record) => soon({}, records.set(record.key, record)),
     delete: (key) => soon({}, records.delete(key)),
   });
   const db = {
     transaction: (name) => {
-      const open = { objectStore: () => store(stores[name]) };
+      const open = { objectStore: () => store(stores[name]), abort() {} };
       setTimeout(() => open.oncomplete?.(), 20);
       return open;
     },
@@ -311,4 +314,21 @@ test("send: a collector that cannot be reached is named", async () => {
       === "https://down.example.org: cannot be reached, and this page has not read the survey before. Nothing "
       + "was sent; call again later.",
   ));
+});
+
+test("memo: an answer for which there is no room names its question, and no answer", async () => {
+  // Rejects: "the answer to a question", of which a survey has many.
+  const [{ served: text }] = JSON.parse(
+    readFileSync(new URL("../vectors/rounds.json", import.meta.url), "utf8")).cases;
+  const rounds = warner.checkSurvey(JSON.parse(text));
+  const { permanentReports } = await at("memo.js");
+  const answers = { drinks: null, hours: 1, place: [0, 0], fit: true };
+  await keeping(async () => {
+    for (const smokes of ["nie", "oft"]) await permanentReports(warner, rounds, { ...answers, smokes });
+    await assert.rejects(permanentReports(warner, rounds, { ...answers, smokes: "café" }), {
+      code: "memo_full", place: "smokes",
+      message: "memo_full: smokes: would be one answer more than values in [repeat] lets a device report, so "
+        + "nothing was sent",
+    });
+  });
 });
