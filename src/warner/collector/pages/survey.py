@@ -449,7 +449,7 @@ def survey_page(
     ... epsilon = 1.0
     ... ''')
     >>> page = survey_page(study)
-    >>> "Of 100 people whose answer is “no”, 73 send the report that points to this answer" in page
+    >>> "Of 100 people whose answer is “no”, 73 send the report that points to “no”" in page
     True
     """
     tag = chosen_language(study, language)

@@ -338,7 +338,7 @@ def test_every_mechanism_has_a_sentence(name: str, language: str) -> None:
     [
         (
             'mechanism = "RandomizedResponse"\nepsilon = 1.0',
-            "Of 100 people whose answer is “no”, 73 send the report that points to this answer. So do 27 of "
+            "Of 100 people whose answer is “no”, 73 send the report that points to “no”. So do 27 of "
             "100 whose answer is “yes”. A report is at most 2.72 times as "
             "likely from one answer as from any other. Somebody who thought two answers equally "
             "likely is afterwards at most 73.2\N{NO-BREAK SPACE}% sure of one of them.",
