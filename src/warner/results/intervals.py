@@ -38,7 +38,6 @@ KINDS = (*OF_REPORTS, "bootstrap", "fisher", "posterior")
 _OF_DESIGNS = ("score", "wald", "simultaneous")
 _AT_A_TIME = 2**22  # numbers in the tallies that a bootstrap holds together
 _ROUNDING = 1e-9  # an estimate within it of a limit is inside
-_ABOUT_AS_SHORT = 1.15
 _REPLICATES = 200, 10_000  # of a bootstrap: the usual number, and the most that a level may need
 _DRAWS = 1000  # the 0.025 quantile of so many draws is that of a share within 0.005 (one sd)
 
@@ -380,8 +379,7 @@ def posterior(
         limits = the a/2 and 1 - a/2 quantiles of f(theta) over draws of theta from the posterior
 
     Of numbers it is a posterior that is rougher than the estimate's, see
-    :mod:`warner.results.rough_posterior`, and so the limits are widened to hold the estimate. Where
-    limits around the unbiased estimate are at most 1.15 times as wide, they are taken instead.
+    :mod:`warner.results.rough_posterior`, and so the limits are widened to hold the estimate.
 
     Shapes: weights (r, K) -> (K, 2).
     """
@@ -407,13 +405,11 @@ def posterior(
     centre = function(solution.probabilities)
     if rough is not None and not callable(weights):
         matrix = None if weights is None else _functions(weights, solution.domain.size)
-        smooth = rough.limits(matrix, level, _DRAWS)
+        around = None
         if solution.has_intervals:
             every = np.eye(solution.domain.size) if matrix is None else matrix
             around = around_unbiased(solution, every, normal_quantile(level))
-            # These hold for every distribution, so they are taken where they are about as short.
-            is_short = np.diff(around) <= _ABOUT_AS_SHORT * np.diff(smooth)
-            smooth = np.where(is_short, around, smooth)
+        smooth = rough.limits(matrix, level, _DRAWS, around)
         return holding(np.clip(smooth.T, lowest, highest).T, np.clip(centre, lowest, highest))
     rng = _generator(np.random.default_rng(0) if rng is None else rng)
     # The limits are values that f had, also where f jumps.

@@ -23,7 +23,20 @@ back nothing: where the limits around the unbiased share of a twelfth of the val
 [0, 1] on average, wherever they are centred, draws are theta*_x exp(v_x + u_x) in place of bent
 ones. The limits of a linear function hold the quantiles of both, and on the side from which the
 prior pulls they are further by an estimate of that bias. So a year, a band and any range have
-intervals of one kind. ``bench/intervals_cover_the_truth.py --only range`` measures them.
+intervals of one kind.
+
+Reports of labels tell a wave from one value to the next no worse than a slope over all of them.
+Where they say little, noise looks like peaks, and the posterior is about one of many maxima. So its
+limits of a linear function also hold a part of the limits around the unbiased estimate,
+
+    b +- z r sqrt(c' V c),   r = min(0.8, 12 h^2),
+
+where h is half of the limits of a twelfth, as above. r is 0 for reports that blur neighbours: there
+the errors of twelfths cancel, and a half of the values is known better than a twelfth. Where draws
+of the logarithm leave thrice as much open as the unbiased estimate, the model says nothing, and r
+is 1: such are shares beside one narrow peak. Where the limits around the unbiased
+estimate are at most 1.15 - min(0.8, 12 h^2) times as wide, they are taken instead.
+``bench/intervals_cover_the_truth.py --only range`` measures all of it.
 
 Source: METHODS 5; Tukey (1977) for the bias.
 """
@@ -60,6 +73,9 @@ _FEWEST_BETWEEN = 5  # values from one round number to the next
 _MOST_ROUND, _FEWEST_ROUND = 32, 2
 _SECTIONS = 12  # of the values, about as wide as bands
 _HALF = 1.96  # standard deviations, half of a 95 % interval
+_OVERLAP, _LARGEST_OVERLAP = 12.0, 0.8  # of unbiased limits: times h^2 of a section, and at most
+_OPEN = 3.0  # where logarithms leave so much more open, all of unbiased limits is held
+_ABOUT_AS_SHORT = 1.15  # the widest limits that hold for every distribution, over smooth ones
 _DRAWS = 32  # of the log-spline's posterior
 
 
@@ -71,6 +87,7 @@ class RoughPosterior:
     chances: np.ndarray  # the probabilities of the models
     heaps: int  # the number of columns of heaps, the last ones
     is_bent: bool  # whether the reports are enough to hold large deviations back
+    overlap: float  # the part of the limits around unbiased estimates that the limits hold at least
 
     @classmethod
     def of(cls, data: LikelihoodData, fit: Fit) -> RoughPosterior | None:
@@ -94,17 +111,20 @@ class RoughPosterior:
                     break  # scales rise, and rougher models are less and less likely
         models = [model for model in models if model.converged] or models
         chances = np.exp(_log_chances(models) - _log_chances(models).max())
-        is_bent = tell_sections(data, fit.shares)
-        return cls(tuple(models), chances / chances.sum(), heaps.shape[1], is_bent)
+        is_bent, overlap = tell_sections(data, fit.shares), _overlap(data, fit.shares)
+        return cls(tuple(models), chances / chances.sum(), heaps.shape[1], is_bent, overlap)
 
     def __call__(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """Draws (count, K) of distributions."""
-        return self._drawn(count, rng)[0]
+        drawn: np.ndarray = self._drawn(count, rng)[0 if self.is_bent else 1]
+        return drawn
 
-    def _drawn(self, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Draws (count, K) of distributions, and the straight ones, which only sum to 1."""
-        positive: list[np.ndarray] = []
-        straight: list[np.ndarray] = []
+    def _drawn(self, count: int, rng: np.random.Generator) -> np.ndarray:
+        """Draws (3, count, K): bent ones, those of the logarithm, and straight ones.
+
+        The straight ones only sum to 1.
+        """
+        drawn: list[np.ndarray] = []
         for model, some in zip(self.models, rng.multinomial(count, self.chances), strict=True):
             if some:
                 normal = rng.standard_normal((model.phi.size, some))
@@ -113,24 +133,40 @@ class RoughPosterior:
                 heap = slice(columns.shape[1] - self.heaps, None)
                 v = columns[:, heap] @ normal[heap]
                 u = columns @ normal - v
-                heaped = model.theta[:, None] * np.exp(v)
                 # The sum of a draw is 1, so a factor of all values changes nothing but overflow.
-                factor = np.sqrt(1 + u**2) + u if self.is_bent else np.exp(u - u.max(axis=0))
-                for drawn, factors in ((positive, factor), (straight, 1 + u)):
-                    shares = heaped * factors
-                    drawn.append((shares / shares.sum(axis=0)).T)
-        return np.concatenate(positive), np.concatenate(straight)
+                factors = np.stack([np.sqrt(1 + u**2) + u, np.exp(u - u.max(axis=0)), 1 + u])
+                shares = model.theta[:, None] * np.exp(v) * factors
+                drawn.append((shares / shares.sum(axis=1, keepdims=True)).swapaxes(1, 2))
+        return np.concatenate(drawn, axis=1)
 
-    def limits(self, weights: np.ndarray | None, level: float, count: int) -> np.ndarray:
-        """The limits (r, 2) of both kinds of draws, of ``weights`` (r, K) or else of shares."""
-        ends = []
-        for drawn in _drawn_for_limits(self, count):
-            values = drawn if weights is None else drawn @ weights.T
-            ends.append(np.quantile(values, [(1 - level) / 2, (1 + level) / 2], axis=0))
-        (low, high), (least, most) = ends
+    def limits(
+        self, weights: np.ndarray | None, level: float, count: int, around: np.ndarray | None
+    ) -> np.ndarray:
+        """The limits (r, 2) of draws of ``weights`` (r, K) or else of shares.
+
+        ``around`` (r, 2) are the limits around the unbiased estimates, None where there are none.
+        """
+        drawn = _drawn_for_limits(self, count)
+        values = drawn if weights is None else drawn @ weights.T
+        tails = [(1 - level) / 2, (1 + level) / 2]
+        bent, logarithmic, straight = np.quantile(values, tails, axis=1).swapaxes(0, 1)
+        (low, high), (least, most) = (bent if self.is_bent else logarithmic), straight
         pull = self.pull if weights is None else weights @ self.pull
         low, high = np.minimum(low, least), np.maximum(high, most)
-        return np.stack([low + pull.clip(max=0), high + pull.clip(min=0)], axis=1)
+        low, high = low + pull.clip(max=0), high + pull.clip(min=0)
+        if around is None:
+            return np.stack([low, high], axis=1)
+        middle, half = around.mean(axis=1), np.diff(around)[:, 0] / 2
+        is_open = np.diff(logarithmic, axis=0)[0] >= _OPEN * 2 * half
+        overlap = np.where(is_open, 1.0, self.overlap)
+        # No part of them is no point: the unbiased estimate itself can be far outside.
+        half = np.where(overlap > 0, overlap * half, np.nan)
+        low, high = np.fmin(low, middle - half), np.fmax(high, middle + half)
+        # These hold for every distribution, so they are taken where they are about as short. The
+        # less the reports say, the more chance decides which are, and misses are among them.
+        longest = (_ABOUT_AS_SHORT - self.overlap) * (high - low)
+        is_short = around[:, 1] - around[:, 0] <= longest
+        return np.where(is_short[:, None], around, np.stack([low, high], axis=1))
 
     @cached_property
     def pull(self) -> np.ndarray:
@@ -149,22 +185,37 @@ class RoughPosterior:
 
 # The bands and the mean of one group come one after the other. Draws of many groups are megabytes.
 @lru_cache(maxsize=1)
-def _drawn_for_limits(posterior: RoughPosterior, count: int) -> tuple[np.ndarray, np.ndarray]:
+def _drawn_for_limits(posterior: RoughPosterior, count: int) -> np.ndarray:
     """The draws of limits, the same at every call."""
     return posterior._drawn(count, np.random.default_rng(_SEED))
 
 
 def tell_sections(data: LikelihoodData, shares: np.ndarray) -> bool:
     """Whether reports alone tell nobody from everybody in a twelfth of the values, on average."""
+    # Without unbiased estimates of single values nothing says that reports are few.
+    half = _half_of_sections(data, shares, _SECTIONS)
+    return half is None or half < 1
+
+
+def _overlap(data: LikelihoodData, shares: np.ndarray) -> float:
+    """The part of the limits around unbiased estimates that limits hold at least."""
+    of_halves, of_sections = (_half_of_sections(data, shares, count) for count in (2, _SECTIONS))
+    if of_halves is None or of_sections is None or of_halves < of_sections:
+        return 0.0  # reports blur neighbours
+    return min(_OVERLAP * of_sections**2, _LARGEST_OVERLAP)
+
+
+def _half_of_sections(data: LikelihoodData, shares: np.ndarray, count: int) -> float | None:
+    """Half of the limits around unbiased shares of ``count`` sections, on average; or None."""
     answered = np.arange(data.domain.answered.size)
-    count = min(_SECTIONS, answered.size)
+    count = min(count, answered.size)
     sections = np.zeros((shares.size, count))
     sections[answered, answered * count // answered.size] = 1.0
     try:
         variance = data.channel.variance_of(sections, shares) / data.n
     except (IdentifiabilityError, ArgumentError):
-        return True  # without unbiased estimates of single values nothing says that reports are few
-    return _HALF * math.sqrt(max(float(variance.mean()), 0.0)) < 1
+        return None
+    return _HALF * math.sqrt(max(float(variance.mean()), 0.0))
 
 
 def _log_chances(models: list[Model]) -> np.ndarray:

@@ -56,8 +56,7 @@ _EACH_ALONE = (
 ALL_PEOPLE = "All people are estimated from all reports together."
 _PROMISE = "each holds for its own answer"
 _OF_BANDS = (
-    "each holds for its own numbers, but somewhat less often where shares change steeply between "
-    "neighbours"
+    "each holds for its own numbers, but less often where shares change steeply between neighbours"
 )
 # The same for readers who ask how the intervals were made.
 INTERVALS = {
@@ -90,7 +89,8 @@ INTERVALS = {
     ),
     "posterior": (
         "Each interval comes from a model in which shares change smoothly, with peaks at round "
-        "numbers. It holds for one value, not for all values at once."
+        "numbers, and is wider where the reports say little. It holds for one value, not for all "
+        "values at once."
     ),
 }
 NO_INTERVALS = "There are no intervals, because different shares would give the same reports."
