@@ -97,12 +97,13 @@ def _list(chosen: list[Experiment]) -> None:
         {
             "experiment": e.name,
             "cells x runs": f"{len(e.cells)} x {e.runs}",
-            "data": ", ".join(e.data) or "made",
+            "data": plural(len(e.data), "file", "files") if e.data else "made",
             "title": e.title,
         }
         for e in chosen
     ]
-    show(Table(["experiment", "cells x runs", "data", Column("title", "")], rows))
+    files = "docs/papers/data.md lists the files of the data, and where they come from."
+    show(Table(["experiment", "cells x runs", "data", Column("title", "")], rows, [files]))
 
 
 def _show(outcome: Outcome, place: Path) -> None:
@@ -117,7 +118,8 @@ def _show(outcome: Outcome, place: Path) -> None:
             show(f"  not decided by the quick run: {claim.text}")
         else:
             word = "holds" if verdict.holds else "does not hold"
-            why = f"; {claim.failure.reason.value}" if claim.failure and not verdict.holds else ""
+            reason = claim.failure.reason.value if claim.failure else ""
+            why = outcome.why(claim, verdict, reason)
             show(f"  {word}: {claim.text} ({verdict.figure}{why})")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from papers.experiment import Claim, Picture, Verdict
-from papers.pictures import draw
+from papers.pictures import draw, rows_of
 from papers.registry import PAPERS
 from papers.runner import Outcome, folder_of
 from warner._core.atomic_files import write_whole
@@ -36,6 +36,9 @@ def write(outcome: Outcome, folder: Path, pictures: bool = True) -> list[Path]:
     if pictures:
         for picture in outcome.experiment.pictures:
             path = place / _file_of(picture)
+            if not rows_of(picture, outcome.table):
+                path.unlink(missing_ok=True)  # the quick run has no cells of it
+                continue
             try:
                 save(draw(outcome.experiment, picture, outcome.table), str(path))
             except MissingExtraError:
@@ -87,10 +90,13 @@ def paragraph(outcome: Outcome, pictures: Sequence[str], prefix: str = "") -> st
             lines.append(f"- not decided by the quick run: {claim.text}")
         else:
             answer = "holds" if verdict.holds else "does not hold"
-            lines.append(f"- {answer}: {claim.text} ({verdict.figure}){_because(claim, verdict)}")
+            failure = claim.failure
+            full = f"{failure.reason.value}: {failure.because}" if failure else ""
+            why = outcome.why(claim, verdict, full)
+            lines.append(f"- {answer}: {claim.text} ({verdict.figure}){why}")
     if outcome.verdicts:
         lines.append("")
-    if experiment.conclusion:
+    if experiment.conclusion and outcome.is_full:
         lines += [f"**Same or not.** {experiment.conclusion}", ""]
     lines += [f"![{experiment.title}]({prefix}{name})\n" for name in pictures]
     return "\n".join(lines).rstrip() + "\n"
@@ -101,19 +107,14 @@ def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _reason(claim: Claim, verdict: Verdict | None) -> str:
+def _reason(outcome: Outcome, claim: Claim, verdict: Verdict | None) -> str:
     """The kind of reason why a claim fails, with a link to the script that shows it."""
     if verdict is None or verdict.holds or claim.failure is None:
         return ""
+    if not outcome.is_full:
+        return outcome.why(claim, verdict, "").removeprefix("; ")
     reason, shown = claim.failure.reason.value, claim.failure.shown
     return f"[{reason}](errata.md#{anchor(shown)})" if shown else reason
-
-
-def _because(claim: Claim, verdict: Verdict) -> str:
-    """What is behind a claim that fails, as the end of its line."""
-    if verdict.holds or claim.failure is None:
-        return ""
-    return f"; {claim.failure.reason.value}: {claim.failure.because}"
 
 
 def anchor(heading: str) -> str:
@@ -136,7 +137,7 @@ def page(paper: str, outcomes: Sequence[Outcome], folder: Path) -> str:
     lines = [f"# {paper}: {PAPERS[paper]}", ""]
     for ours in (False, True):
         claims = [
-            (outcome.experiment.name, claim, verdict)
+            (outcome, claim, verdict)
             for outcome in outcomes
             for claim, verdict in outcome.verdicts
             if claim.ours == ours
@@ -148,10 +149,11 @@ def page(paper: str, outcomes: Sequence[Outcome], folder: Path) -> str:
         words = [] if ours else ["the paper's words"]
         head = [*words, "our bar", "experiment", "holds here", "if not, why"]
         lines += [f"{held} of {len(claims)} {what} hold.", "", _row(head), "|---" * len(head) + "|"]
-        for name, claim, verdict in claims:
+        for outcome, claim, verdict in claims:
             answer = "not decided" if verdict is None else "yes" if verdict.holds else "**no**"
             said = [] if ours else [claim.words]
-            lines.append(_row([*said, claim.text, name, answer, _reason(claim, verdict)]))
+            name, reason = outcome.experiment.name, _reason(outcome, claim, verdict)
+            lines.append(_row([*said, claim.text, name, answer, reason]))
         lines.append("")
     for outcome in outcomes:
         place = folder_of(folder, outcome.experiment, outcome.quick)

@@ -32,17 +32,7 @@ def draw(experiment: Experiment, picture: Picture, table: Table) -> Any:
         MissingExtraError: altair is not installed.
     """
     altair = require_altair()
-    chosen = table.select(**picture.where)
-    rows = (
-        [{k: v for k, v in row.items() if v is not None} for row in chosen.rows]
-        if picture.kind == "box"
-        else chosen.summary()
-    )
-    value = "value" if picture.kind == "box" else "mean"
-    rows = [row for row in rows if row[value] == row[value]]
-    # A logarithmic axis shows positive numbers alone; the shades of cells show 0 too.
-    if picture.log_y and picture.kind not in ("map", "heat"):
-        rows = [row for row in rows if row[value] > 0]
+    rows, value = rows_of(picture, table), _value_of(picture)
     base = altair.Chart({"values": rows})
     panel = _PANELS[picture.kind](altair, base, picture, rows, value)
     if picture.facet is not None:
@@ -54,6 +44,26 @@ def draw(experiment: Experiment, picture: Picture, table: Table) -> Any:
     return panel.properties(
         title=altair.Title(picture.title or experiment.title, anchor="start", fontSize=12)
     ).configure_axis(grid=False, titleFontWeight="normal", labelLimit=300)
+
+
+def rows_of(picture: Picture, table: Table) -> list[dict[str, Any]]:
+    """The rows that a picture shows; none where the run has no cells of it."""
+    chosen, value = table.select(**picture.where), _value_of(picture)
+    rows = (
+        [{k: v for k, v in row.items() if v is not None} for row in chosen.rows]
+        if picture.kind == "box"
+        else chosen.summary()
+    )
+    rows = [row for row in rows if row[value] == row[value]]
+    # A logarithmic axis shows positive numbers alone; the shades of cells show 0 too.
+    if picture.log_y and picture.kind not in ("map", "heat"):
+        rows = [row for row in rows if row[value] > 0]
+    return rows
+
+
+def _value_of(picture: Picture) -> str:
+    """The column of the value: of runs, or of their mean."""
+    return "value" if picture.kind == "box" else "mean"
 
 
 def _apart(panel: Any, kind: str) -> Any:

@@ -54,6 +54,24 @@ class Outcome:
     quick: bool = False
 
     @property
+    def is_full(self) -> bool:
+        """Whether this was the full run, on the data of the papers where an experiment has any."""
+        return not (self.quick or self.made)
+
+    def why(self, claim: Claim, verdict: Verdict, full: str) -> str:
+        """Why a claim fails, as the end of its line: ``full`` is the reason of the full run.
+
+        Another run is of other cells or other data, so that reason is not its own.
+        """
+        if verdict.holds or claim.failure is None:
+            return ""
+        if self.is_full:
+            return f"; {full}"
+        run = "quick run" if self.quick else "run"
+        other = f"this {run} used made data" if self.made else "this was the quick run"
+        return f"; failed in the full run of docs/papers, too; {other}"
+
+    @property
     def broken(self) -> list[tuple[Claim, Verdict]]:
         """The claims that fail now, and held in the full run of the documents or lack a reason."""
         return [

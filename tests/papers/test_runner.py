@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from papers import DATA_SETS, DataFolder, experiments, populations, reproduce, select
 from papers.__main__ import reproduce as command
-from papers.experiment import Claim, Experiment, Failure, Reason, Verdict
+from papers.experiment import Claim, Experiment, Failure, Picture, Reason, Verdict
 from papers.measure import Cell
 from papers.measures import (
     BiasAndVariance,
@@ -393,6 +393,45 @@ def test_a_claim_that_fails_without_a_reason_breaks_a_run(
             [replace(small(), claims=(claim,))], whole[0], DataFolder(), quick=True, processes=1
         )
         assert bool(outcome.broken) == broken
+
+
+def test_a_quick_run_has_no_picture_without_cells_and_no_reason_of_the_full_run(
+    tmp_path: Path, whole: tuple[Path, list[dict[str, object]]]
+) -> None:
+    """Rejects an empty picture, and "fails for real" with figures of the full run below made data."""
+    fails = Claim("It fails.", lambda table: Verdict(False, "1.005"), held=False)
+    claim = replace(fails, failure=Failure(Reason.REAL, "It is 3 % there."))
+    empty = Picture("line", "V", where={"method": "none"}, name="empty")
+    asked = replace(
+        small(), claims=(claim,), pictures=(*small().pictures, empty), conclusion="Not the same."
+    )
+    [outcome] = reproduce([asked], whole[0], DataFolder(), quick=True, processes=1)
+    stale = tmp_path / "quick" / SMALL / "picture-empty.png"
+    stale.parent.mkdir(parents=True)
+    stale.touch()
+    for of_made, other in (
+        (outcome, "this was the quick run"),
+        (replace(outcome, made=True), "this quick run used made data"),
+        (replace(outcome, made=True, quick=False), "this run used made data"),
+    ):
+        written = [path.name for path in write(of_made, tmp_path)]
+        assert "picture.png" in written
+        assert "picture-empty.png" not in written
+        text = page("P5", [of_made], tmp_path)
+        assert f"(1.005); failed in the full run of docs/papers, too; {other}\n" in text
+        assert not any(word in text for word in ("fails for real", "3 %", "Not the same", "empty"))
+    assert not stale.exists()
+    text = page("P5", [replace(outcome, quick=False)], tmp_path)
+    assert "(1.005); fails for real: It is 3 % there.\n" in text
+    assert "**Same or not.** Not the same." in text
+
+
+def test_the_list_of_experiments_fits_80_columns() -> None:
+    """Rejects columns of file names, which broke inside words beside lines of 125 characters."""
+    lines = str(CliRunner().invoke(command, ["--list"]).output).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert any(line.startswith("P3/fig5") for line in lines)
+    assert not any("csv" in line for line in lines)
 
 
 @pytest.mark.parametrize("paper", PAPERS)
