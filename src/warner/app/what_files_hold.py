@@ -149,7 +149,10 @@ def paths_of_groups(path: str, groups: Iterable[str | None]) -> dict[str | None,
 
 def warn_of_simulation(path: str) -> None:
     """Say that a file holds reports, or counts of reports, that were made with a seed."""
-    note(f"{path}: these reports are simulated; they were made with a seed")
+    note(
+        f"{path}: these reports are simulated; they were made with a seed. If the answers were "
+        "drawn with the same seed, estimates can be far off: then take another seed"
+    )
 
 
 def warn_of_design(tallies: Iterable[Tally]) -> None:

@@ -119,8 +119,12 @@ def test_without_rich_there_is_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_pipe_gets_the_result_and_nothing_else(here: Path) -> None:
+    """Rejects silence on answers drawn with the seed of the reports, which then follow the answers."""
     run("randomize", "study.toml", "answers.csv", "-o", "r.csv", "--seed", "1")
     run("tally", "r.csv", "-o", "t.json")
     done = run("estimate", "t.json", "-m", "em:50", "--json")
     assert len(json.loads(done.stdout)) == 2
-    assert done.stderr == "t.json: these reports are simulated; they were made with a seed\n"
+    assert done.stderr == (
+        "t.json: these reports are simulated; they were made with a seed. If the answers were drawn "
+        "with the same seed, estimates can be far off: then take another seed\n"
+    )
