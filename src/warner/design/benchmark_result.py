@@ -12,6 +12,7 @@ import numpy as np
 
 from warner._core.checks import choice, integer, real
 from warner._core.errors import ArgumentError
+from warner._core.names import explained
 from warner._core.references import bibtex_of
 from warner._core.table import Column, Table, Tabular, latex_text
 from warner.design.benchmark_shown import (
@@ -184,6 +185,7 @@ class Benchmark(Tabular):
                     least.add((*names, *setting))
         return least
 
+    @explained
     def to_latex(
         self,
         loss: str | None = None,
@@ -195,7 +197,8 @@ class Benchmark(Tabular):
 
         Rows are mechanisms and methods, columns are budgets and numbers of people. Bold are the
         least mean of each column, and those that are not larger beyond chance: by more than two
-        standard errors of the difference over the same runs. The error of such a difference can be
+        standard errors of the difference over the same runs; and any mean of the column with the
+        digits of one of these. The error of such a difference can be
         much smaller than the errors of the two means, so that a mean is not bold although it is
         near. Below the inversion stands its
         expected loss in closed form, where it has one. A dash stands where a method is left
@@ -240,15 +243,16 @@ class Benchmark(Tabular):
         marks = {cell.mechanism: daggers[MARK] for cell in self.smaller}
         for cell in self.weaker:
             marks[cell.mechanism] = daggers["*"]
+        weaker = {(cell.mechanism, cell.epsilon, cell.n) for cell in self.weaker}
         others = [each for each in self.notes if each not in marked]
         said = (*others, *self._reasons(), *self.provenance)
         comments = "".join(f"% {' '.join(each.split())}\n" for each in said)
         return "\n\n".join(
             rf"% \caption{{{words[name]}: mean of {self.runs} runs{of[truth]}{about}. "
             "Bold: the least of each column, and those not larger by more than two standard errors "
-            "of the difference. The difference is taken run by run, so it can be known better than "
-            f"the means.{notes}}}\n{comments}"
-            + latex_table(rows, digits, errors, self._least(name, truth), marks, power)
+            "of the difference, or with the digits of one of these. The difference is taken run by "
+            f"run, so it can be known better than the means.{notes}}}\n{comments}"
+            + latex_table(rows, digits, errors, self._least(name, truth), weaker, marks, power)
             for name in losses
             for (measured, truth), rows in tables.items()
             if measured == name
@@ -278,6 +282,7 @@ class Benchmark(Tabular):
             ],
         }
 
+    @explained
     def plot(
         self,
         path: str | None = None,
@@ -297,7 +302,7 @@ class Benchmark(Tabular):
             path: a file to save the chart to (.pdf, .png, .svg, .html or .json); None for none.
             x: the horizontal axis, ``"n"``, ``"epsilon"`` or ``"mechanism"``; None for the numbers
                 of which there are more, so that there are few panels.
-            loss: one of the losses; None for the first.
+            loss: one of the losses; None for the first. Of several the picture says which.
             lines: what a panel compares by its lines, ``"mechanism"`` or ``"method"``; the other
                 makes panels. None for the one with more names.
             width: of the whole picture in points, with the letters of a paper; ``"column"`` (240)
@@ -327,6 +332,9 @@ class Benchmark(Tabular):
             *(["Mechanisms with a * protect less than epsilon-LDP"] if self.weaker else []),
             *([f"Mechanisms with a {MARK} spend less than epsilon"] if self.smaller else []),
         ]
+        if loss is None and len(self.losses) > 1:
+            rest = [f'"{each}"' for each in self.losses[1:]]
+            marks.append(f'This is the loss "{chosen}". For another pass loss={" or ".join(rest)}')
         note = ". ".join(marks)
         picture = chart(rows, LOSSES[chosen].words, x, lines, note, points_of(width), bool(title))
         if path is not None:

@@ -29,22 +29,28 @@ def latex_table(
     digits: int,
     errors: bool,
     bold: Collection[tuple[str, str, float, int]],
+    weaker: Collection[tuple[str, float, int]],
     marks: Mapping[str, str],
     power: int | None,
 ) -> str:
     """The rows of one truth as a table for the package booktabs.
 
     ``bold`` has the mechanism, method, epsilon and n of cells, and ``marks`` what stands behind the
-    names of mechanisms. ``power`` is the power of ten of all numbers; None for one of each column.
+    names of mechanisms. What is written as a bold mean of its column is bold, too, but for the
+    mechanisms, epsilon and n of ``weaker``, which promise less. ``power`` is the power of ten of
+    all numbers; None for one of each column.
     """
     columns = list(dict.fromkeys((row["epsilon"], row["n"]) for row in rows))
     powers = {column: _power_of(rows, *column) if power is None else power for column in columns}
-    cells_of, exact_of = {}, {}
+    cells_of, exact_of, texts_of = {}, {}, {}
     for row in rows:
         key = row["mechanism"], row["method"], row["epsilon"], row["n"]
         numbers = [row["mean"], row["standard_error"] if errors else None, row["exact"]]
         mean, error, exact_of[key] = alike(numbers, powers[row["epsilon"], row["n"]], digits)
-        if key in bold:
+        texts_of[key] = mean, error
+    bold_texts = {(texts_of[key][0], *key[2:]) for key in texts_of if key in bold}
+    for key, (mean, error) in texts_of.items():
+        if (mean, *key[2:]) in bold_texts and (key[0], *key[2:]) not in weaker:
             math = r"\boldmath" if mean.startswith("$") else ""
             mean = rf"\textbf{{{math}{mean}}}"
         cells_of[key] = f"{mean} ({error})" if errors else mean

@@ -455,14 +455,16 @@ def test_bold_are_all_that_are_not_worse_beyond_chance() -> None:
     """Rejects bold for the least mean alone, whatever chance made of it."""
     same = {"a": RandomizedResponse, "b": partial(warner.UnaryEncoding, variant="oue")}
     found = benchmark(FOUR, NUMBERS, same, ["inversion", "mle"], 2.0, 500, 40)
-    bold = found.to_latex().count(r"\textbf")
+    bold = found.to_latex(digits=9).count(r"\textbf")
     said = "The difference is taken run by run, so it can be known better than the means."
     assert said in found.to_latex()
     rows = {(r["mechanism"], r["method"]): found.values[found.cells[r["mechanism"] == "b"],
             r["method"]]["l2"] for r in found.rows()}  # fmt: skip
     best = min(rows.values(), key=np.mean)
     less = [(each - best).mean() / max((each - best).std(ddof=1), 1e-300) for each in rows.values()]
-    assert bold == sum(each * np.sqrt(40) <= 2 for each in less)
+    means = [float(f"{each.mean():.8e}") for each in rows.values()]  # the same digits are bold, too
+    assert bold == sum(each * np.sqrt(40) <= 2 or mean == min(means)
+                       for each, mean in zip(less, means, strict=True))  # fmt: skip
 
 
 def test_the_expected_error_stands_beside_that_of_the_inversion() -> None:
@@ -603,6 +605,29 @@ def test_numbers_in_units_of_the_power_are_the_means() -> None:
     exact = [float(line.split("&")[2].strip(" \\")) for line in rows if "closed form" in line]
     expected = [row["exact"] for row in found.rows() if row["exact"] is not None]
     assert exact == pytest.approx([1e5 * each for each in expected], rel=1e-3)
+
+
+def test_means_with_the_same_digits_are_bold_together() -> None:
+    """Rejects 3.4 in bold beside 3.4 that is not: the difference is taken run by run."""
+    cell, several = FOUND.cells[0], np.linspace(0, 1e-3, 20)
+    values = {
+        (cell, "mle"): {"l2": 0.0401 + several},
+        (cell, "inversion"): {"l2": 0.0402 + several},
+    }
+    found = replace(FOUND, values=values, runs=20)
+    assert found.to_latex(digits=2, errors=False).count(r"\textbf") == 2
+    assert found.to_latex(digits=4, errors=False).count(r"\textbf") == 1
+    promises_less = replace(found, weaker=frozenset({cell}))
+    assert promises_less.to_latex(digits=2, errors=False).count(r"\textbf") == 0
+
+
+def test_a_picture_of_the_first_of_two_losses_says_so() -> None:
+    """Rejects a picture of one of two losses without a word on the other."""
+    found = small(mechanisms=["GRR"], methods=["mle"], loss=["l2", "l1"])
+    said = 'This is the loss "l2". For another pass loss="l1"'
+    titles = [" ".join(each.plot(loss=loss).to_dict()["title"]["subtitle"])
+              for each, loss in ((found, None), (found, "l2"), (FOUND, None))]  # fmt: skip
+    assert [said in " ".join(title.split()) for title in titles] == [True, False, False]
 
 
 def test_a_mean_of_0_is_left_out_of_the_picture_and_said() -> None:
