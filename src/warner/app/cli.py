@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import click
@@ -148,6 +149,9 @@ _CALLED_HERE = {
     "completion": "--help (its last lines are about completion)",
 }
 
+# The experiments of papers are repeated by a module of the repository, which stands in no package.
+_OF_PAPERS = "reproduce", "reproduction", "papers"
+
 
 class _Group(PlainErrors, click.Group):
     """The commands of warner, in the order in which they are needed."""
@@ -165,6 +169,11 @@ class _Group(PlainErrors, click.Group):
             here = _CALLED_HERE.get(name) or next((f"{each} {name}" for each in inner), None)
             if here is not None:
                 rule = f"There is no command {name!r}. Did you mean: warner {here}?"
+                raise click.UsageError(rule, ctx)
+            if name in _OF_PAPERS:
+                is_clone = Path("papers/__main__.py").is_file()
+                run = "Run" if is_clone else "In a clone of the repository of warner, run"
+                rule = f"There is no command {name!r}. {run}: python -m papers --list"
                 raise click.UsageError(rule, ctx)
         return super().resolve_command(ctx, args)
 

@@ -106,6 +106,7 @@ def test_a_mean_is_regressed_and_tables_go_to_files(town: Path) -> None:
         (("serve", "study.toml"), "Did you mean: warner collect serve?"),
         (("groups", "t.json"), "Did you mean: warner estimate --by?"),
         (("compare", "t.json"), "Did you mean: warner benchmark?"),
+        (("reproduce", "P3/fig5"), "In a clone of the repository of warner, run: python -m papers"),
         (("validate", "study.toml"), "Did you mean: warner study check?"),
         (("estimate", "t.json", "--chart", "x.png"), "Did you mean --plot?"),
         (("estimate", "t.json", "--attribute", "x"), "Did you mean --only?"),
@@ -188,3 +189,14 @@ def test_a_statement_goes_to_a_file_and_help_to_the_screen(town: Path) -> None:
     assert Path("count.sql").read_text() == run(*command).stdout
     assert run("help", "study", "check").stdout.startswith("Usage: main study check")
     assert run("help").stdout == run("--help").stdout
+
+
+def test_in_a_clone_the_module_of_papers_is_named_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects "No such command", and advice to make a clone to someone who stands in one."""
+    (tmp_path / "papers").mkdir()
+    (tmp_path / "papers" / "__main__.py").touch()
+    monkeypatch.chdir(tmp_path)
+    done = run("reproduce", "P3/fig5", ok=False)
+    assert "There is no command 'reproduce'. Run: python -m papers --list" in done.output
