@@ -259,10 +259,13 @@ def test_reports_and_headers_that_do_not_come_back_are_rejected() -> None:
 
 
 def test_a_class_that_is_not_registered_is_said_so() -> None:
+    """Rejects advice on files and versions of warner, thrice, with the remedy in one of them."""
+
     class Unknown(Forced):
         """Not registered."""
 
-    with pytest.raises(testing.PropertyError, match="Is the class registered"):
+    rule = "not registered; got Unknown. Write @warner.register in the line above class Unknown"
+    with pytest.raises(ArgumentError, match=rule):
         testing.check_mechanism(Unknown(Integers(0, 2), 1.0), FEW)
     with pytest.raises(ArgumentTypeError, match="must be a mechanism"):
         testing.check_mechanism(Forced)  # type: ignore[arg-type]

@@ -138,6 +138,7 @@ _NAMES |= _by_word(
         "randomize randomise perturb": "mechanism.randomize(answers)",
         "tally tallyby count": "mechanism.tally(reports)",
         "fit": "estimate",
+        "variance mse expectederror": "expected_loss",
     }
 )
 
@@ -193,6 +194,7 @@ _PACKAGES = (
     "io",
     "errors",
     "metrics",
+    "theory",
 )
 
 
@@ -335,7 +337,7 @@ def _problem_of(
     names = [each.name for each in parameters]
     by_place = [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
     needed = [each.name for each in parameters if each.default is each.empty]
-    call = f"{name}({', '.join(needed)}{', ...' * (len(needed) < len(names))})"
+    call = f"{name}({', '.join([*needed, *['...'] * (len(needed) < len(names))])})"
     rest = [each for each in names if each not in needed]
     usage = f"Write {call}" + f"; optional arguments: {', '.join(rest)}" * bool(rest)
     for given in keywords:

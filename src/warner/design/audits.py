@@ -112,6 +112,7 @@ class Audit(Tabular):
         verdict = "holds" if self.holds else f"BROKEN: {self.violation}"
         return Table([Column("name", self.mechanism), Column("value", verdict)], rows)
 
+    @explained
     def plot(self, path: str | None = None, title: str | None = None) -> Any:
         """A picture for a consent form: of 100 people with an answer, how many send a report.
 

@@ -12,7 +12,7 @@ import numpy as np
 from warner import metrics
 from warner._core.checks import choice, distribution, integer
 from warner._core.errors import ArgumentError, ArgumentTypeError, IdentifiabilityError, ValuesError
-from warner._core.names import LOSSES_ELSEWHERE
+from warner._core.names import LOSSES_ELSEWHERE, explained
 from warner._core.progress import steps
 from warner._core.table import Column
 from warner.design.charts import ranking
@@ -336,6 +336,7 @@ class Comparison(Ranking[RankedMethod]):
     def _excess(self, result: RankedMethod) -> tuple[float, float]:
         return result.excess_error, result.excess_standard_error
 
+    @explained
     def plot(self, path: str | None = None) -> Any:
         """Draw the ranking; see :mod:`warner.results.charts`.
 

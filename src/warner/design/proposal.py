@@ -523,6 +523,7 @@ class Proposal(Tabular):
                     rows.append({**row, "width": width})
         return rows
 
+    @explained
     def plot(self, path: str | None = None, title: str | None = None) -> Any:
         """How wide the interval of a share is, by the number of people, with a line per epsilon.
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
+from warner._core.names import explained
 from warner._core.table import Column, Table, Tabular
 
 
@@ -115,6 +116,7 @@ class Ranking(Tabular, Generic[Result]):
     def _title(self) -> str:
         return f"Mean error ({self.loss}) for {self.n:,} people, the smallest first"
 
+    @explained
     def to_latex(self) -> str:
         """The table for LaTeX with the package booktabs."""
         return self.table().latex()

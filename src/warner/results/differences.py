@@ -345,6 +345,7 @@ class Differences(Tabular):
             table = replace(table, rows=rows, notes=[count, *table.notes])
         return table.html()
 
+    @explained
     def plot(
         self,
         path: str | None = None,

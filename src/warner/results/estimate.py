@@ -897,6 +897,7 @@ class Estimate(Solution):
 
         return frame_of_rows(tables.frame_rows(self, level, target), backend, columns)
 
+    @explained
     def plot(
         self,
         path: str | None = None,

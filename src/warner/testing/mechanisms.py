@@ -32,6 +32,7 @@ from warner.domains import Domain
 from warner.estimators.base import LikelihoodData
 from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, from_header
 from warner.mechanisms.base import require_mechanism
+from warner.mechanisms.headers import DESIGNS, MECHANISMS
 from warner.reports.counting import count_rows
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally, merge
@@ -303,6 +304,7 @@ def check_mechanism(mechanism: Mechanism, draws: int = 100_000, seed: int = 0) -
         PropertyError: some properties do not hold; the message says which, and how far they are
             from holding.
         ArgumentTypeError: not a mechanism.
+        ArgumentError: its class is not registered.
 
     >>> from warner import Integers, SubsetSelection
     >>> found = check_mechanism(SubsetSelection(Integers(0, 4), 1.0), draws=20_000)
@@ -310,6 +312,10 @@ def check_mechanism(mechanism: Mechanism, draws: int = 100_000, seed: int = 0) -
     0
     """
     require_mechanism(mechanism)
+    name = type(mechanism).__name__
+    if not (MECHANISMS.get(name) or DESIGNS.get(name)):
+        remedy = f"Write @warner.register in the line above class {name}"
+        raise ArgumentError("mechanism", "has a class that is not registered", name, remedy)
     integer("draws", draws, 1000)
     subject = _Subject(mechanism, draws, integer("seed", seed, 0))
     return checked(
@@ -607,8 +613,7 @@ class _Subject:
         try:
             again = from_header(mechanism.header)
         except WarnerError as problem:
-            remedy = "Is the class registered (@warner.register)?"
-            raise Broken(f"no mechanism can be made from the header: {problem} {remedy}") from None
+            raise Broken(f"no mechanism can be made from the header: {problem}") from None
         changed = [key for key, value in mechanism.header.items() if again.header[key] != value]
         require(not changed, f"the header makes another {', '.join(changed)}")
         require(type(again) is type(mechanism), f"the header makes a {type(again).__name__}")

@@ -12,49 +12,6 @@ figures of any mechanism. ``people_for_difference`` and ``power_for_difference``
 between groups.
 """
 
-from __future__ import annotations
+from warner._core.names import attach
 
-from warner.theory.information import (
-    cramer_rao,
-    effective_sample_size,
-    fisher_information,
-    maximum_likelihood_error,
-    minimax_sample_size,
-    second_order_error,
-)
-from warner.theory.inversion import (
-    divergence_tail,
-    expected_loss,
-    independence_bound,
-    inversion_squares,
-    minimax_rate,
-    people_for_difference,
-    power_for_difference,
-    prefers_sample_mean,
-    reduction_error,
-    rounding_error,
-    worst_case_loss,
-)
-from warner.theory.local_bounds import LocalBound, local_bound
-
-__all__ = [
-    "LocalBound",
-    "cramer_rao",
-    "divergence_tail",
-    "effective_sample_size",
-    "expected_loss",
-    "fisher_information",
-    "independence_bound",
-    "inversion_squares",
-    "local_bound",
-    "maximum_likelihood_error",
-    "minimax_rate",
-    "minimax_sample_size",
-    "people_for_difference",
-    "power_for_difference",
-    "prefers_sample_mean",
-    "reduction_error",
-    "rounding_error",
-    "second_order_error",
-    "worst_case_loss",
-]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

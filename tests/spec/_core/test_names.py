@@ -16,6 +16,7 @@ from warner.results.intervals import wald
 DEVICE = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
 REPORTS = DEVICE.randomize(["no"] * 60 + ["yes"] * 40)
 RESULT = estimate(DEVICE.tally(REPORTS))
+LEAGUE = warner.benchmark([0.5, 0.5], DEVICE.domain, [RandomizedResponse], ["mle"], runs=2)
 
 
 @pytest.mark.parametrize(
@@ -41,6 +42,8 @@ RESULT = estimate(DEVICE.tally(REPORTS))
         (warner, "NormSub", "is called warner.Inversion(constraint='project') here"),
         (warner, "GRR_Client", "is called warner.RandomizedResponse here."),
         (warner, "PrivKV", "PrivKV is not in this package; for keys with values"),
+        (warner.theory, "variance", "is called warner.theory.expected_loss here."),
+        (warner.theory, "crame_rao", "Is 'cramer_rao' meant?"),
         (warner.mechanisms, "RandomisedResponse", "Is 'RandomizedResponse' meant?"),
         (RESULT, "summary", "Use table()"),
         (RESULT, "ci", "Use interval()"),
@@ -121,6 +124,10 @@ def test_errors_of_properties_and_of_private_names_stay() -> None:
         (lambda: wald([]), ["Pass result.data"]),  # type: ignore[arg-type]
         (lambda: warner.compare_groups([RESULT]), ["two estimates, or groups"]),
         (lambda: warner.Tally.from_tallies("week", DEVICE.tally(REPORTS)), ["north"]),
+        (lambda: RESULT.plot(label="x"), ["has no argument 'label'", "Is 'labels' meant?"]),
+        (lambda: LEAGUE.to_latex(label="x"), ["has no argument 'label'", "loss, digits, errors"]),
+        (lambda: LEAGUE.plot(label="x"), ["has no argument 'label'", "path, x, loss, lines"]),
+        (lambda: RESULT.table().latex(label="x"), ["Write Table.latex(...)", "arguments: wide"]),
         (lambda: RESULT.interval("yes"), ["result[value].interval()"]),
     ],
 )
