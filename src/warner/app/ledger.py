@@ -1,4 +1,4 @@
-"""The ledger beside a study: which answers were randomised, and what was spent on them.
+"""The ledgers beside a study: which answers were randomised, and what was spent on them.
 
 An answer leaves no mark of its own. A mark is a keyed hash of a whole column of answers, or of all
 columns together, and only where trying them out would take 2**64 steps, as their frequencies say.
@@ -14,6 +14,7 @@ import json
 import os
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from math import lgamma, log
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -39,20 +40,32 @@ _SHIFT = np.uint64(52)
 
 
 class Ledger:
-    """What one run of ``warner randomize`` reads, against all earlier runs in a file."""
+    """What one run of ``warner randomize`` reads, against the earlier runs that files record."""
 
-    def __init__(self, path: str, answers: str) -> None:
-        self._path, self._answers = path, answers
-        self._key = secrets.token_bytes(32)
-        self._runs: list[dict[str, Any]] = []
-        self._columns: dict[tuple[str | None, str], _Column] = {}
-        if Path(path).exists():
-            with self._opened() as file:
-                self._read(file)
+    def __init__(self, path: str, answers: str, *folders: Path) -> None:
+        self._answers = answers
+        self._folders = (Path(path).parent, *folders)  # whose ledgers are read, too
+        self._own = _LedgerFile(path, answers, True)
+        self._files = [self._own]
+        self._files += [_LedgerFile(other, answers, False) for other in self._beside()]
+        for file in self._files:
+            if Path(file.path).exists():
+                with file.opened():
+                    pass
         self.is_entered = False
+        self.is_known = False  # whether earlier runs had these answers
         self.in_all = 0.0  # the epsilon of a person, with that of earlier runs on these answers
+        self.at_most = 0.0  # the epsilon of a person who was in all earlier runs
         self.earlier = 0  # runs
+        self.recorded_in: list[str] = []  # the files that record them
         self.has_twin = False  # whether one of them had as many people
+
+    def _beside(self) -> list[str]:
+        """The other ledgers in the folders, in one order."""
+        of_folders = [sorted(folder.glob("*.ledger")) for folder in self._folders]
+        paths = {path.resolve(): str(path) for path in chain(*of_folders) if path.is_file()}
+        paths.pop(Path(self._own.path).resolve(), None)
+        return list(paths.values())
 
     def add(self, group: str | None, batch: Mapping[str, np.ndarray]) -> None:
         """Take in some rows of the answers of a group, (m,) or (m, parts) for each attribute."""
@@ -70,14 +83,12 @@ class Ledger:
         for column in words.values():
             rows = (rows ^ column) * _SPREAD
         for name, column in {**words, "": rows}.items():
-            if (group, name) not in self._columns:
-                self._columns[group, name] = _Column(self._key, {r["people"] for r in self._runs})
-            self._columns[group, name].add(column)
+            for file in self._files:
+                file.add(group, name, column)
 
     def refuse(self, studies: Mapping[str | None, Study]) -> None:
         """Refuse answers that were randomised before, and say what was spent on them."""
-        for group in self._groups():
-            n = self._columns[group, ""].n
+        for group, n in self._own.sizes.items():
             before = self._before(group)
             if not before:
                 continue
@@ -89,50 +100,104 @@ class Ledger:
                 if many == n
                 else "Randomise only the new answers, from a file without the others"
             )
+            record = " and ".join(file.path for file in self._files if file.before(group))
             raise ArgumentError(
                 "standard input" if self._answers == "-" else self._answers,
                 "must not hold answers that were randomised before",
-                f"{those} on which epsilon = {spent:.10g} was spent, according to {self._path}",
+                f"{those} on which epsilon = {spent:.10g} was spent, according to {record}",
                 f"{remedy}. If you add --again, new reports are made, and each person spends "
                 f"epsilon = {in_all:.10g} in all",
             )
 
-    def _groups(self) -> list[str | None]:
-        return list(dict.fromkeys(group for group, _ in self._columns))
-
     def _before(self, group: str | None) -> dict[int, float]:
         """{number of people: epsilon} that earlier runs spent on answers of these people."""
         before: dict[int, float] = {}
-        for run in self._runs:
-            if epsilon := self._spent(run, group):
-                before[run["people"]] = before.get(run["people"], 0.0) + epsilon
+        for people, epsilon in chain(*(file.before(group) for file in self._files)):
+            before[people] = before.get(people, 0.0) + epsilon
         return before
 
     def enter(self, studies: Mapping[str | None, Study], again: bool) -> None:
         """Write down what is spent, unless the answers are too few to be noticed again."""
-        groups = {group: self._columns[group, ""].n for group in self._groups()}
+        groups = self._own.sizes
         if self._answers == "-" and max(groups.values()) < _FEWEST:
             return
-        with self._opened() as file:
-            self._read(file)  # another process may have entered the same answers
+        with contextlib.ExitStack() as opened:
+            # In one order, or two processes could wait for each other.
+            for file in sorted(self._files, key=lambda file: Path(file.path).resolve()):
+                opened.enter_context(file.opened())  # now maybe with the same answers
+            for path in set(self._beside()).difference(file.path for file in self._files):
+                raise FileError(path, _RACE, None, _ONCE_MORE)
             if not again:
                 self.refuse(studies)
-            sums = [studies[g].epsilon + sum(self._before(g).values()) for g in groups]
-            self.in_all, self.earlier = max(sums), len(self._runs)
-            self.has_twin = bool({run["people"] for run in self._runs} & set(groups.values()))
-            for group, n in groups.items():
-                study = studies[group]
-                each = {
-                    mark: repr(epsilon * study.rows_per_person)
-                    for name, epsilon in _spent_on(study).items()
-                    for mark in self._marks(group, name)
-                }
-                spent = {"epsilon": repr(study.epsilon), "each": each}
-                entry = {"people": n, "all": self._marks(group, ""), **spent}
-                file.write(f"{canonical(entry)}\n".encode())
-            file.flush()
-            os.fsync(file.fileno())
+            epsilons = {group: studies[group].epsilon for group in groups}
+            before = {group: sum(self._before(group).values()) for group in groups}
+            self.is_known = any(before.values())
+            self.in_all = max(epsilon + before[group] for group, epsilon in epsilons.items())
+            runs = {file.path: spent for file in self._files if (spent := file.epsilons)}
+            self.recorded_in, self.earlier = list(runs), sum(map(len, runs.values()))
+            self.at_most = max(epsilons.values()) + sum(map(sum, runs.values()))
+            people = {run["people"] for file in self._files for run in file.runs}
+            self.has_twin = bool(people & set(groups.values()))
+            self._own.write({group: studies[group] for group in groups})
         self.is_entered = True
+
+
+_RACE, _ONCE_MORE = (
+    "was made by another process while the answers were read",
+    "Run the command again",
+)
+
+
+class _LedgerFile:
+    """The runs that one file records, and the answers of this run under its key."""
+
+    def __init__(self, path: str, answers: str, is_own: bool) -> None:
+        self.path, self._answers = path, answers
+        self._is_own = is_own  # others are only read
+        self._key = secrets.token_bytes(32)
+        self.runs: list[dict[str, Any]] = []  # one for each group of people in a run
+        self._columns: dict[tuple[str | None, str], _Column] = {}
+        self._handle: BinaryIO | None = None
+
+    def add(self, group: str | None, name: str, words: np.ndarray) -> None:
+        """Take in some rows of a column, as numbers; name "" for all columns together."""
+        if (group, name) not in self._columns:
+            self._columns[group, name] = _Column(self._key, {run["people"] for run in self.runs})
+        self._columns[group, name].add(words)
+
+    @property
+    def sizes(self) -> dict[str | None, int]:
+        """{group: the number of people whose answers were read}."""
+        return {group: column.n for (group, name), column in self._columns.items() if not name}
+
+    @property
+    def epsilons(self) -> list[float]:
+        """What each run spent, of the group that spent most."""
+        spent: dict[int, float] = {}
+        for run in self.runs:
+            spent[run["run"]] = max(spent.get(run["run"], 0.0), float(run["epsilon"]))
+        return list(spent.values())
+
+    def before(self, group: str | None) -> list[tuple[int, float]]:
+        """The number of people, and epsilon, of each run that spent some on these answers."""
+        spent = [(run["people"], self._spent(run, group)) for run in self.runs]
+        return [(people, epsilon) for people, epsilon in spent if epsilon]
+
+    def write(self, studies: Mapping[str | None, Study]) -> None:
+        """Add a run to the file, which is open."""
+        assert self._handle is not None
+        number = len(self.epsilons)
+        for group, study in studies.items():
+            each = {
+                mark: repr(epsilon * study.rows_per_person)
+                for name, epsilon in _spent_on(study).items()
+                for mark in self._marks(group, name)
+            }
+            spent = {"run": number, "epsilon": repr(study.epsilon), "each": each}
+            entry = {"people": self.sizes[group], "all": self._marks(group, ""), **spent}
+            self._handle.write(f"{canonical(entry)}\n".encode())
+        self._handle.flush()
+        os.fsync(self._handle.fileno())
 
     def _spent(self, run: Mapping[str, Any], group: str | None) -> float:
         """The epsilon that an earlier run spent on these answers; 0 where it had others."""
@@ -157,45 +222,56 @@ class Ledger:
         return marks
 
     @contextlib.contextmanager
-    def _opened(self) -> Iterator[BinaryIO]:
-        """The file, which other processes wait for where the system can say so."""
+    def opened(self) -> Iterator[None]:
+        """Read the file, for which other processes wait where the system can say so."""
         problem = None
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND if self._is_own else os.O_RDONLY
         try:
-            handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+            handle = os.open(self.path, flags, 0o600)
         except OSError as error:
             reason = error.strerror or type(error).__name__
-            remedy = "Name another file with --ledger"
-            problem = FileError(self._path, "cannot be written", reason, remedy)
+            rule, remedy = "cannot be written", "Name another file with --ledger"
+            if not self._is_own:
+                rule = "cannot be read, so nobody knows which answers it records"
+                remedy = "Make the file readable, or move it to another folder"
+            problem = FileError(self.path, rule, reason, remedy)
         if problem is not None:
             raise problem
-        with os.fdopen(handle, "a+b") as file:
+        with os.fdopen(handle, "a+b" if self._is_own else "rb") as self._handle:
             with contextlib.suppress(ImportError):  # Windows
                 import fcntl
 
-                fcntl.flock(file, fcntl.LOCK_EX)
-            yield file
+                fcntl.flock(self._handle, fcntl.LOCK_EX)
+            self._read(self._handle)
+            yield
 
     def _read(self, file: BinaryIO) -> None:
         """Read all whole lines, and cut off what a crash left of the last one."""
         file.seek(0)
         lines = file.read().split(b"\n")
         torn = lines.pop()
-        if not lines and not torn:
+        if not lines and not torn and self._is_own:
             head = {"format": _FORMAT, "schema": 1, "note": _NOTE, "key": self._key.hex()}
             file.write(f"{json.dumps(head)}\n".encode())
             return
+        if not self._is_own and f'"{_FORMAT}"'.encode() not in [*lines, torn][0]:
+            return  # other programs have ledgers, too
         with contextlib.suppress(ValueError, KeyError, TypeError):
             head, *runs = map(json.loads, lines)
             if (head["format"], head["schema"]) == (_FORMAT, 1):
                 if self._columns and head["key"] != self._key.hex():
-                    problem = "was made by another process while the answers were read"
-                    raise FileError(self._path, problem, None, "Run the command again")
-                self._key, self._runs = bytes.fromhex(head["key"]), runs
-                file.truncate(sum(len(line) + 1 for line in lines))
+                    raise FileError(self.path, _RACE, None, _ONCE_MORE)
+                keys = ("people", "run", "epsilon", "all", "each")
+                self._key = bytes.fromhex(head["key"])
+                self.runs = [{key: run[key] for key in keys} for run in runs]
+                if self._is_own:
+                    file.truncate(sum(len(line) + 1 for line in lines))
                 return
         rule = "is not a ledger of warner, or was changed"
         remedy = "Put back the file as it was, or name another file with --ledger"
-        raise FileError(self._path, rule, None, remedy)
+        if not self._is_own:
+            remedy = "Put back the file as it was, or move it to another folder"
+        raise FileError(self.path, rule, None, remedy)
 
 
 def _spent_on(study: Study) -> dict[str, float]:

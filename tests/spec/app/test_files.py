@@ -97,7 +97,7 @@ def test_bad_files_end_in_one_line(here: Path) -> None:
 def test_tallies_of_other_studies_do_not_merge(here: Path) -> None:
     Path("other.toml").write_text(STUDY.replace("epsilon = 1.5", "epsilon = 1.6"))
     for name in ("study", "other"):
-        run("randomize", f"{name}.toml", "answers.csv", "-o", f"{name}.csv")
+        run("randomize", f"{name}.toml", "answers.csv", "-o", f"{name}.csv", "--again")
         run("tally", f"{name}.csv", "-o", f"{name}.json")
     result = run("merge", "study.json", "other.json", ok=False)
     assert "the one has epsilon 1.5, and the other has 1.6" in result.stderr
@@ -269,7 +269,7 @@ def test_the_commands_say_the_weight_and_that_answers_randomised_again_spend_aga
     )
     assert spent.exit_code == 0, spent.output
     assert (
-        "epsilon = 0.3 in all. Do this once: a second run on the same answers costs as much again"
+        "epsilon = 0.3 in this run. Do this once: a second run on the same answers costs as much again"
         in spent.stderr
     )
     for command in ("audit", "plan"):

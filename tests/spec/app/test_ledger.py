@@ -69,6 +69,42 @@ def test_answers_that_were_randomised_before_are_refused(
     assert "epsilon = 5 was spent" in said
 
 
+def test_all_ledgers_in_the_folder_are_read(here: Path) -> None:
+    """Rejects a program that knows only the runs of a study of the same name."""
+    Path("mine.toml").write_text(STUDY)
+    (here / "a").mkdir()
+    Path("other.ledger").write_text("2026-11-29 Opening balances\n")  # of an accountant
+    for ledger in ([], ["--ledger", "new.ledger"], ["--ledger", "a/new.ledger"]):
+        more = ("mine.toml", "a.csv", "-o", "second.csv", *ledger)
+        said = run("randomize", *more, ok=False).output
+        assert "epsilon = 2.5 was spent, according to study.ledger. Use the earlier" in said
+    run("randomize", "mine.toml", "a.csv", "-o", "second.csv", "--again")
+    said = run("randomize", "study.toml", "a.csv", "-o", "third.csv", ok=False).output
+    assert "epsilon = 5 was spent, according to study.ledger and mine.ledger." in said
+    assert len(Path("study.ledger").read_text().splitlines()) == 2
+    said = run("randomize", "mine.toml", answers(ROWS[1:], "b.csv"), "-o", "third.csv").stderr
+    assert "999 people, each spends at most epsilon = 2.5 in this run." in said
+    assert (
+        "mine.ledger and study.ledger record 2 earlier runs: a person who was in all of them, too, "
+        "has now spent at most epsilon = 7.5 in all." in said
+    )
+    Path("study.ledger").write_text(Path("study.ledger").read_text().replace('"people"', '"n"'))
+    said = run("randomize", "mine.toml", "b.csv", "-o", "fourth.csv", ok=False).output
+    assert "study.ledger: is not a ledger of warner, or was changed. Put back the file" in said
+
+
+def test_groups_of_one_run_are_one_run(here: Path) -> None:
+    """Rejects a program that counts a line of the ledger as a run."""
+    studies: dict[str | None, Study] = dict.fromkeys("abc", Study.load("study.toml"))
+    for modulus in (2, 3):
+        ledger = Ledger("groups.ledger", "-")
+        for group in studies:
+            batch = {"smokes": np.arange(500) % modulus, "age": np.arange(500) // modulus % 7}
+            ledger.add(group, batch)
+        ledger.enter(studies, again=False)
+    assert (ledger.earlier, ledger.at_most) == (2, 7.5)  # with that of study.ledger
+
+
 def test_a_question_that_another_study_asks_too_is_noticed(here: Path) -> None:
     """Another epsilon, and another question beside it; the sum is that of the questions asked."""
     Path("study.toml").write_text(
@@ -89,13 +125,17 @@ def test_other_answers_are_taken(here: Path) -> None:
     }.items():
         said = run("randomize", "study.toml", answers(rows, "b.csv"), "-o", name).stderr
     assert (
-        "It also records 3 earlier runs. People who were in an earlier run have spent more" in said
+        "study.ledger records 3 earlier runs: a person who was in all of them, too, has now spent "
+        "at most epsilon = 10 in all." in said
     )
+    assert "each spends at most epsilon = 2.5 in this run." in said
     assert "had as many people" not in said
     # Too many others have the same counts of one question: it asks, and does not refuse.
-    Path("one.toml").write_text(STUDY.split("[attributes.age]")[0])
-    run("randomize", "one.toml", "a.csv", "-o", "one.csv")
-    said = run("randomize", "one.toml", answers(sorted(ROWS), "sorted.csv"), "-o", "two.csv").stderr
+    Path("one").mkdir()
+    Path("one/one.toml").write_text(STUDY.split("[attributes.age]")[0])
+    run("randomize", "one/one.toml", "a.csv", "-o", "one.csv")
+    rows = answers(sorted(ROWS), "sorted.csv")
+    said = run("randomize", "one/one.toml", rows, "-o", "two.csv").stderr
     assert (
         "An earlier run had the same number of people. Check that it did not have the same answers"
         in said

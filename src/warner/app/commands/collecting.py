@@ -117,7 +117,7 @@ _PEOPLE = ("person", "people")
     metavar="FILE",
     help="The ledger: a file that records which answers were randomised, and how much privacy this "
     "cost (epsilon). Keep it as secret as the answers. Default: study.ledger, in the folder "
-    "of study.toml.",
+    "of study.toml. All files *.ledger in these folders are read.",
 )
 @click.option(
     "--again",
@@ -197,7 +197,7 @@ def randomize(
     # The reports of a simulation spend nothing: they are of nobody.
     path_of_ledger = ledger or str(Path(study).with_suffix(".ledger"))
     refuse_overwriting(path_of_ledger, study, values)
-    memory = Ledger(path_of_ledger, values) if seed is None else None
+    memory = Ledger(path_of_ledger, values, Path(study).parent) if seed is None else None
     mechanisms = {n: m for one in studies.values() for n, m in one.mechanisms.items()}
     by_card = [name for name, m in mechanisms.items() if isinstance(m, PaperDesign)]
     if by_card and seed is None:
@@ -269,6 +269,8 @@ def randomize(
             continue
         whom = f"a person with {many} of them" if many > 1 else "each"
         say(f"{whose}, {whom} spends {_spent(group_study)}")
+    if memory is not None and memory.at_most > memory.in_all:
+        say(_about_earlier_runs(memory))
     if output != "-" and not apart:
         say_written(output)
     if dropped:
@@ -284,22 +286,11 @@ def randomize(
             f"{path_of_ledger} records that these answers were randomised. Keep it as secret as "
             "the answers."
         )
-        if again:
+        if memory.is_known:
             said += (
                 f" Together with earlier runs, epsilon = {memory.in_all:.10g} is now spent on "
                 "these answers."
             )
-        elif memory.earlier:
-            runs = plural(memory.earlier, "earlier run", "earlier runs")
-            said += (
-                f" It also records {runs}. People who were in an earlier run have spent more "
-                "epsilon in all."
-            )
-            if memory.has_twin:
-                said += (
-                    " An earlier run had the same number of people. Check that it did not have the "
-                    "same answers in another order."
-                )
         say(said)
     if plan.public:
         names = ", ".join(plan.public)
@@ -309,6 +300,26 @@ def randomize(
             "Simulation only: anyone who knows the seed can undo the randomising. The reports are "
             "marked as simulated."
         )
+
+
+def _about_earlier_runs(memory: Ledger) -> str:
+    """What a person has spent who was in earlier runs, too."""
+    runs = plural(memory.earlier, "earlier run", "earlier runs")
+    record = "records" if len(memory.recorded_in) == 1 else "record"
+    too = "it" if memory.earlier == 1 else "all of them"
+    spent = f"at most epsilon = {memory.at_most:.10g}"
+    if memory.at_most == float("inf"):
+        spent = "epsilon without limit"
+    said = (
+        f"{' and '.join(memory.recorded_in)} {record} {runs}: a person who was in {too}, too, has "
+        f"now spent {spent} in all."
+    )
+    if memory.has_twin and not memory.is_known:
+        said += (
+            " An earlier run had the same number of people. Check that it did not have the "
+            "same answers in another order."
+        )
+    return said
 
 
 def _group(study: Study, name: str) -> Study:
@@ -365,7 +376,7 @@ def _spent(study: Study) -> str:
     ]
     metric = [name for name, m in mechanisms.items() if m.guarantee.is_metric]
     delta = f", delta = {study.delta:.4g}" if study.delta else ""
-    spent = f"at most epsilon = {study.epsilon:.10g}{delta} in all."
+    spent = f"at most epsilon = {study.epsilon:.10g}{delta} in this run."
     if partial:
         spent += f" Of {', '.join(partial)}, only the sensitive values are protected."
     if metric:
