@@ -10,13 +10,16 @@ import math
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Self
 
-from warner._core.errors import ArgumentError, StudyError
+from warner._core.errors import ArgumentError, IdentifiabilityError, StudyError
 from warner._core.progress import steps
 from warner.app.new_study.text import toml, toml_key
+from warner.design.default_errors import measured
+from warner.design.planning import BudgetRow, WantedDifference
 from warner.design.privacy_words import about_draw
 from warner.design.proposal import DEFAULT_WIDTH, EPSILON_STEPS, Proposal, propose
 from warner.designs import PaperDesign
@@ -27,6 +30,7 @@ from warner.studies.mechanisms import is_drawn
 from warner.studies.problems import located, parsed, study_text
 from warner.studies.public import described
 from warner.studies.study import Study
+from warner.theory import people_for_difference, power_for_difference
 
 _OPEN = ("mechanism", "epsilon")
 _PROTECTS_SOME = ("UtilityOptimizedRR", "UtilityOptimizedSubset", "UtilityOptimizedRappor")
@@ -45,6 +49,49 @@ class Planned:
     # one of them
     times: int = 1
     among: int = 1  # the number of questions of which each person is asked one, with all of it
+    budget: float | None = None  # of the study, where it left only this epsilon to try
+
+    def assumed(self, share: float | None) -> float | None:
+        """The share near which a difference is planned; None for equal shares of all values."""
+        return share if self.proposal.domain.size == 2 else None
+
+    def people_for(self, aim: WantedDifference, share: float | None) -> list[BudgetRow]:
+        """The people that a difference of a share needs at each epsilon; [] where not known."""
+        if measured(self.proposal.domain).dimension:
+            return []  # of numbers, means are compared
+        with suppress(IdentifiabilityError):
+            return [
+                BudgetRow(
+                    offer.epsilon * self.times,
+                    offer.name,
+                    self._people_for(offer.mechanism, aim, share),
+                )
+                for offer in self.proposal.offers
+            ]
+        return []
+
+    def unprotected_people(self, aim: WantedDifference, share: float | None) -> int:
+        """The people that a difference of a share needs where answers are sent as they are."""
+        return self._people_for(self.proposal.domain, aim, share)
+
+    def _people_for(
+        self, subject: Mechanism | Domain, aim: WantedDifference, share: float | None
+    ) -> int:
+        shares = self._shares(share)
+        return self.among * people_for_difference(
+            subject, aim.difference, shares, aim.groups, aim.power
+        )
+
+    def power(self, aim: WantedDifference, share: float | None) -> float:
+        """The probability with which the people of the plan find a difference of a share."""
+        proposal, shares = self.proposal, self._shares(share)
+        return power_for_difference(
+            proposal.mechanism, aim.difference, proposal.n, shares, aim.groups
+        )
+
+    def _shares(self, share: float | None) -> list[float] | None:
+        near = self.assumed(share)
+        return None if near is None else [1 - near, near]
 
     def to_json(self) -> dict[str, Any]:
         """The proposal and the added lines as JSON data."""
@@ -142,6 +189,8 @@ class Draft:
     ) -> Planned:
         """The proposal of one attribute; ``epsilon`` is its part of a budget, or None."""
         table = self.data["attributes"][attribute]
+        is_left = epsilon is not None and "epsilon" not in table
+        budget = self.data["budget"] if is_left else None
         epsilon = table.get("epsilon", epsilon)
         proposal = self._proposed(attribute, people, share, width, epsilon)
         best, times = proposal.best, self._times(table)
@@ -153,7 +202,7 @@ class Draft:
             per_unit = best.mechanism.guarantee.is_metric
             stated = best.mechanism.requested if per_unit else best.epsilon
             added["epsilon"] = stated * times
-        return Planned(proposal, added, times, self._among(attribute))
+        return Planned(proposal, added, times, self._among(attribute), budget)
 
     def _among(self, attribute: str) -> int:
         """Among how many items one is drawn for each person; 1 of other questions."""

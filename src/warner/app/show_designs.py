@@ -22,7 +22,7 @@ from warner.app.terminal import plural, show
 from warner.design.audits import Audit, audit
 from warner.design.default_errors import LOSS_NAMES, can_simulate, is_same_law, law_of
 from warner.design.paper_plans import PlannedDesign, table_of_designs
-from warner.design.planning import Plan, RankedMechanism, WantedDifference
+from warner.design.planning import BudgetRow, Plan, RankedMechanism, WantedDifference
 from warner.design.privacy_words import Odds, about_draw, certainty, odds_of, of_guarantee
 from warner.design.proposal import expect, in_points, is_near_half, near_half, scenarios_of
 from warner.design.shuffling import Shuffled, protects_all_alike
@@ -235,9 +235,13 @@ def show_plan(
         title = f"This design and other mechanisms; the smaller the {loss}, the better"
     show(replace(table, rows=rows, notes=[], title=title))
     if ranking.wanted is not None:
-        _show_difference(ranking, None if on_paper is None else on_paper.share)
+        aim, bought = ranking.wanted, ranking.by_epsilon
+        show(_about_difference(aim, chosen.domain.size, _assumed(ranking, on_paper)))
+        if bought:
+            _show_people(bought, ranking.no_protection.people)
         if has_bands(chosen.domain) and can_simulate(chosen.domain):
-            show(*_about_mean(chosen, ranking.n, ranking.wanted))
+            name = f"{type(chosen).__name__} (in the study)"
+            show(*_about_mean(name, chosen, ranking.n, aim))
     elif on_paper is None:
         show(*_about_width(chosen, ranking.n))
     codes = [DECLARE_CODES] if may_be_codes(chosen.domain) else []
@@ -277,7 +281,8 @@ def show_on_paper(planned: Sequence[PlannedDesign]) -> None:
             "people, between which a difference is hardest to find."
         )
     elif first.ranking.wanted is not None:
-        notes.append(_about_difference(first.ranking, first.share))
+        aim, values = first.ranking.wanted, first.design.domain.size
+        notes.append(_about_difference(aim, values, _assumed(first.ranking, first)))
     notes += dict.fromkeys(sentence for each in planned for sentence in each.about_cards)
     show(replace(table_of_designs(planned), notes=[*notes, *_about_effect(first)]))
 
@@ -384,21 +389,19 @@ def _about_ranking(ranking: Plan, chosen: Mechanism) -> Iterator[str]:
         )
 
 
-def _about_difference(ranking: Plan, share: float | None) -> str:
+def _assumed(ranking: Plan, on_paper: PlannedDesign | None) -> float | None:
+    """The share that a difference is planned for, where somebody said one."""
+    return None if on_paper is None or not ranking.has_guess else on_paper.share
+
+
+def _about_difference(aim: WantedDifference, values: int, share: float | None) -> str:
     """What the numbers of people are for, of a wanted difference."""
-    aim = ranking.wanted
-    assert aim is not None
-    assert ranking.best.mechanism is not None
-    values = ranking.best.mechanism.domain.size
-    of_value = 1 / values
+    of_value, source = (share, "--share") if share else (1 / values, "all values equally frequent")
     test, groups = "a test" if values == 2 else "a test of this share alone", "two groups"
     if aim.groups > 2:
         shares = "all shares" if values > 2 else "the shares"
         test = f"one test whether {shares} are the same in all {aim.groups} groups"
         groups = "two of the groups"
-    source = "all values equally frequent"
-    if ranking.has_guess and share is not None:
-        source, of_value = "--share", share
     assumed = f"This assumes shares near {100 * of_value:.3g} % ({source})"
     low, high, *further = (
         f"{100 * each:.3g} %" for each in shares_that_differ(of_value, aim.difference, aim.groups)
@@ -433,8 +436,8 @@ def _about_width(chosen: Mechanism, people: int) -> Iterator[str]:
         )
 
 
-def _about_mean(chosen: Mechanism, people: int, aim: WantedDifference) -> Iterator[str]:
-    """Which difference of a mean the study's own mechanism would find, of numbers."""
+def _about_mean(name: str, chosen: Mechanism, people: int, aim: WantedDifference) -> Iterator[str]:
+    """Which difference of a mean a mechanism would find, of numbers."""
     each = max(1, people // aim.groups)
     scenarios = scenarios_of(chosen.domain, None, 0.1, 0.95, chosen.sensitive_mask)
     width = expect(chosen, scenarios, each).mean
@@ -444,8 +447,8 @@ def _about_mean(chosen: Mechanism, people: int, aim: WantedDifference) -> Iterat
     difference = math.sqrt(0.5) * width * (1 + power / level)
     ((low, high),) = chosen.domain.answered.ends
     yield (
-        f"With {type(chosen).__name__} (in the study), the 95 % interval of the mean of a group of "
-        f"{each:,} is about {width:.3g} wide"
+        f"With {name}, the 95 % interval of the mean of a group of {each:,} is about {width:.3g} "
+        "wide"
         + (
             ", too wide to compare means."
             if difference > (high - low) / 2
@@ -472,18 +475,15 @@ def about_differences(difference: float | None, are_drawn: bool) -> list[str]:
     ]
 
 
-def _show_difference(ranking: Plan, share: float | None) -> None:
-    """What the numbers of people are for, and what other budgets buy."""
-    show(_about_difference(ranking, share))
+def _show_people(bought: Sequence[BudgetRow], unprotected: int | None) -> None:
+    """Print how many people a wanted difference needs at several budgets."""
     rows: list[dict[str, Any]] = [
         *(
             {"epsilon": f"{row.epsilon:.4g}", "mechanism": row.mechanism, "people": row.people}
-            for row in ranking.by_epsilon
+            for row in bought
         ),
-        {"epsilon": "no protection", "mechanism": "", "people": ranking.no_protection.people},
+        {"epsilon": "no protection", "mechanism": "", "people": unprotected},
     ]
-    if not ranking.by_epsilon:
-        return
     people = Column("people", "people needed", "people")
     show(Table([Column("epsilon", unit="number"), Column("mechanism"), people], rows))
 
@@ -716,6 +716,8 @@ def show_proposals(
     total: float,
     reason: str = "",
     has_rounds: bool = False,
+    aim: WantedDifference | None = None,
+    share: float | None = None,
 ) -> None:
     """Print what is proposed for each attribute, and what epsilon means in odds."""
     of_rounds = "in each round (to see all rounds, run: warner audit)"
@@ -723,7 +725,7 @@ def show_proposals(
     texts = {name: json.dumps(one.to_json(), sort_keys=True) for name, one in planned.items()}
     said: set[str] = set()
     for first, title in shown_once(texts):
-        _show(title, planned[first], sizes, said)
+        _show(title, planned[first], sizes, said, aim, share)
     show(
         *(f"{attribute}: {stated}, as the study says." for attribute, stated in fixed.items()),
         _ABOUT_WIDTHS,
@@ -820,7 +822,14 @@ def show_blocks(mechanism: OneOf | HiddenQuestion, people: int, question: str) -
     show(Table(columns, rows, notes))
 
 
-def _show(attribute: str, planned: PlannedAttribute, sizes: Sequence[int], said: set[str]) -> None:
+def _show(
+    attribute: str,
+    planned: PlannedAttribute,
+    sizes: Sequence[int],
+    said: set[str],
+    aim: WantedDifference | None,
+    share: float | None,
+) -> None:
     """Print one proposal, without what was ``said`` to explain columns above."""
     proposal = planned.proposal
     values, people = proposal.domain.size, plural(proposal.n, "person", "people")
@@ -836,7 +845,29 @@ def _show(attribute: str, planned: PlannedAttribute, sizes: Sequence[int], said:
     show(replace(table, notes=notes, title=title), f"Proposed: {lines}.")
     if sizes:
         _show_groups(planned, sizes)
+    if aim is not None:
+        _show_difference(planned, aim, share)
     show("")
+
+
+def _show_difference(planned: PlannedAttribute, aim: WantedDifference, share: float | None) -> None:
+    """Print what a wanted difference needs with what is proposed."""
+    proposal, name = planned.proposal, planned.proposal.best.name
+    if bought := planned.people_for(aim, share):
+        at_best = next(row for row in bought if row.epsilon == proposal.epsilon * planned.times)
+        show(_about_difference(aim, proposal.domain.size, planned.assumed(share)))
+        _show_people(bought, planned.unprotected_people(aim, share))
+        people = plural(proposal.n * planned.among, "person", "people")
+        show(
+            f"With {name} and epsilon {at_best.epsilon:.4g}, as proposed, {at_best.people:,} "
+            f"people are needed for this difference. {people} would find it with probability "
+            f"{planned.power(aim, share):.2g}."
+        )
+        return
+    said = []
+    if proposal.domain.answered.is_ordered:
+        said = [*_about_mean(f"{name} (proposed)", proposal.mechanism, proposal.n, aim)]
+    show(*said or ["How many people a difference needs is not known for such values."])
 
 
 def _show_groups(planned: PlannedAttribute, sizes: Sequence[int]) -> None:
@@ -887,7 +918,10 @@ def sentences(planned: PlannedAttribute) -> list[str]:
         )
     if not proposal.meets or len(proposal.offers) > 1:
         out.append(_about_aim(planned))
-    out += proposal.outlook(planned.among)
+    if planned.budget is None:
+        out += proposal.outlook(planned.among)
+    else:
+        out += proposal.outlook(planned.among, f"raise the budget, now {planned.budget:.10g}")
     if planned.times > 1:
         out.append(
             f"These intervals are for one report of each person. A person sends {planned.times:,} "

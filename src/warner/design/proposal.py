@@ -466,11 +466,12 @@ class Proposal(Tabular):
         )
         return [note, of_odds]
 
-    def outlook(self, among: int = 1) -> list[str]:
+    def outlook(self, among: int = 1, more_epsilon: str = "allow a larger epsilon") -> list[str]:
         """How many people the wanted width needs, and whether intervals are too wide, in words.
 
         Args:
             among: the number of questions, of which each person is asked one.
+            more_epsilon: how a larger epsilon is allowed.
         """
         said, enough = [], ""
         if self.best.people is not None:
@@ -479,7 +480,10 @@ class Proposal(Tabular):
         if self.meets and enough:
             said.append(f"For {enough}.")
         if not self.meets:
-            instead = "allow a larger epsilon" if self.domain.size <= 2 else "ask for fewer values"
+            # Where several were tried, a larger epsilon would hardly protect.
+            ways = [more_epsilon] if self.domain.size <= 2 or len(self.offers) == 1 else []
+            ways += ["ask for fewer values"] if self.domain.size > 2 else []
+            instead = ", or ".join(ways)
             more = f"Ask more people: for {enough}. Or {instead}."
             if not enough:
                 more = f"Ask more people, or {instead}."

@@ -342,3 +342,48 @@ def test_a_liar_chooses_the_item(tmp_path: Path) -> None:
         in said
     )
     assert "about one of its 3 items, chosen by chance" in said
+
+
+def test_a_wanted_difference_is_planned_for_a_draft(draft: Path) -> None:
+    """Rejects a program that takes --difference for a draft and prints the same plan without it."""
+    text = (
+        '[attributes.Q7]\nvalues = ["a", "b", "c", "d"]\n[public.ward]\nvalues = ["N", "O", "R"]\n'
+    )
+    draft.write_text(text)
+    wanted = ("--people", "1500", "--difference", "0.15", "--by", "ward")
+    said = run("plan", "draft.toml", *wanted, "--write", "study.toml").output
+    needed = json.loads(run("plan", "study.toml", *wanted, "--json").stdout)["Q7"]["results"]
+    own = next(row for row in needed if row["mechanism"] == "RandomizedResponse")
+    lines = " ".join(said.split())
+    assert (
+        f"as proposed, {own['people']:,} people are needed for this difference. 1,500 people would "
+        f"find it with probability {own['power']:.2g}." in lines
+    )
+    assert "finds a difference with probability 0.8" in lines and "no protection" in lines
+    data = json.loads(run("plan", "draft.toml", *wanted, "--json", "--power", "0.9").stdout)["Q7"]
+    assert data["wanted"] == {"difference": 0.15, "groups": 3, "power": 0.9}
+    assert min(row["people"] for row in data["by_epsilon"]) > 0
+    draft.write_text("[attributes.units]\nintegers = [0, 20]\n")
+    lines = " ".join(run("plan", "draft.toml", "--difference", "0.05").output.split())
+    assert "(proposed), the 95 % interval of the mean of a group of 5,000 is about" in lines
+
+
+@pytest.mark.parametrize("option", [("--error", "0.1"), ("--loss", "l2"), ("--runs", "3")])
+def test_a_draft_refuses_what_would_change_nothing(draft: Path, option: tuple[str, str]) -> None:
+    """Rejects a program that takes an option of complete studies and does not use it."""
+    said = run("plan", "draft.toml", *option, ok=False).output
+    assert f"{option[0]}: can be used only with a complete study or --design" in said
+    for what in (["draft.toml"], ["--design", "crosswise:1/4"]):
+        said = run("plan", *what, "--power", "0.9", ok=False).output
+        assert "--power: can be used only together with --difference" in said
+
+
+def test_a_budget_that_makes_intervals_wide_is_named(draft: Path) -> None:
+    """Rejects a program that does not say that the budget left one epsilon to try."""
+    text = '[attributes.Q7]\nvalues = ["a", "b", "c", "d"]\n'
+    draft.write_text("budget = 1.0\n" + text)
+    said = " ".join(run("plan", "draft.toml", "--people", "500").output.split())
+    assert "people are enough. Or raise the budget, now 1, or ask for fewer values." in said
+    draft.write_text(text + "epsilon = 1.0\n")
+    said = " ".join(run("plan", "draft.toml", "--people", "500").output.split())
+    assert "people are enough. Or allow a larger epsilon, or ask for fewer values." in said

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -275,6 +276,9 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
     if study is not None and designs:
         rule, remedy = "cannot be used with a file", f"Leave out --design, or {study}"
         raise ArgumentError("--design", rule, " ".join(designs), remedy)
+    if choices["difference"] is None:
+        remedy = "Add --difference 0.05 for 5 points, or leave out --power"
+        refuse_given(["power"], "can be used only together with --difference", remedy)
     plot_path = choices["plot_path"]
     if study is None or is_tally_file(study):
         refuse_given(["by"], "can be used only with a study file or a draft")
@@ -305,6 +309,8 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
         raise ArgumentError("--shuffled", rule, None, remedy)
     if draft.missing:
         _refuse_design_effect()
+        about = "can be used only with a complete study or --design"
+        refuse_given(["error", "loss", "runs"], about)
         _propose(draft, output, choices, columns)
         return
     if choices["write"] is not None:
@@ -581,10 +587,17 @@ def _propose(
             },
         )
 
+    aim, share = None, choices["share"] if is_given("share") else None
+    if choices["difference"] is not None:
+        aim = WantedDifference(choices["difference"], max(2, groups), choices["power"])
+    needed = {name: each.people_for(aim, share) for name, each in planned.items()} if aim else {}
+
     def data() -> dict[str, Any]:
         return {
             name: {
                 **each.to_json(),
+                **({"wanted": asdict(aim)} if aim is not None else {}),
+                **({"by_epsilon": list(map(asdict, needed[name]))} if needed.get(name) else {}),
                 "groups": [
                     {"people": n, "share_width": widths.share, "mean_width": widths.mean}
                     for n in sizes
@@ -602,7 +615,7 @@ def _propose(
             if name not in planned
         }
         repeats = draft.study.rounds > 1
-        show_proposals(planned, sizes, fixed, draft.total(planned), reason, repeats)
+        show_proposals(planned, sizes, fixed, draft.total(planned), reason, repeats, aim, share)
         if are_crossed and choices["sizes"] is None:
             terminal.show(
                 f"The groups are the {groups:,} combinations of {' and '.join(columns)}. For the "
@@ -615,8 +628,9 @@ def _propose(
         lambda: table_of_rows(
             {"attribute": name, "proposed": offer is each.proposal.best}
             | {key: value for key, value in offer.row().items() if not isinstance(value, dict)}
+            | ({} if row is None else {"people_for_difference": row.people})
             for name, each in planned.items()
-            for offer in each.proposal.offers
+            for offer, row in zip_longest(each.proposal.offers, needed.get(name, []))
         ),
     )
     if (path := choices["write"]) is not None:
