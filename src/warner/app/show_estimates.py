@@ -31,6 +31,7 @@ from warner.results.shown import (
 from warner.results.tables import (
     NO_INTERVALS,
     about_intervals,
+    about_steadied,
     counted_in_words,
     drawn_to_the_middle,
     explained,
@@ -169,6 +170,7 @@ def groups_shown(
     is_marked = any(row["mark"] for row in rows)
     notes = [
         about_intervals("own", target),
+        about_steadied(result for _, result in estimates if isinstance(result, Estimate)),
         f"{SHRUNK} For estimates without this step, add -o FILE.csv." if is_marked else "",
         "" if is_bounded else NO_INTERVALS,
         drawn_to_the_middle(result for _, result in estimates if isinstance(result, Estimate)),

@@ -68,6 +68,7 @@ from warner.results.samples import (
     Sample,
     SeveralGroups,
     combined,
+    of_answered,
     of_means,
     of_quantile,
     of_shares,
@@ -86,6 +87,7 @@ from warner.results.wald_tests import (
     equal_means,
     name_of_mean,
     no_difference,
+    no_difference_of_answered,
     numbers_of_values,
     shown_p,
 )
@@ -158,6 +160,7 @@ class Differences(Tabular):
     hint: str = ""
     on_paper: bool = False
     by: tuple[str, ...] = ()  # the public columns of the groups
+    answered: bool = False  # whether shares are of those who answered
 
     def __repr__(self) -> str:
         p = "" if self.test is None else f", p={self.test.p_value:.2g}"
@@ -274,6 +277,7 @@ class Differences(Tabular):
             title = f"Each group minus {visible(references.pop())}{by}"
         else:
             title = f"The group minus the reference{by}"
+        title += self.whose
         if self.question:
             title = f"{self.question}: {title[0].lower()}{title[1:]}"
         title += mark
@@ -282,11 +286,18 @@ class Differences(Tabular):
         return Table(columns, rows, notes, title, self.simulated, self._explained, summary)
 
     @property
+    def whose(self) -> str:
+        """Whose shares are compared, where they are not of all people."""
+        return " among those who answered" if self.answered else ""
+
+    @property
     def _explained(self) -> list[str]:
         """How the numbers were computed, for readers who ask."""
         made = _INTERVALS[self._way]
         if self.drawn and self._way == "wald":
             made = "from weighted estimates and the sum of their variances under the survey design"
+        if self.answered:
+            made = "from ratios of unbiased estimates, whose variances are taken to first order"
         return [
             f"Each difference and its interval: {made}.",
             f"Column p tests only the difference in its row, {_P_VALUES[self._way]}. Column p "
@@ -307,7 +318,7 @@ class Differences(Tabular):
     @property
     def _about_bounds(self) -> str:
         """What differences of shares are of, where a share is beyond its bounds."""
-        if self.of != "shares":
+        if self.of != "shares" or self.answered:
             return ""
         ends = [row[key] for row in self._rows for key in ("estimate", "reference_estimate")]
         beyond = min(ends, default=0.0) < 0 or max(ends, default=0.0) > 1
@@ -323,6 +334,8 @@ class Differences(Tabular):
         if self.test is not None:
             of_means = self.of in ("mean", "numbers") and self.test.degrees > 1
             return self.test.text if self.of == "shares" or of_means else ""
+        if self.noun == "value":
+            return ""
         return (
             'For a question with two answers, the table shows only "yes", or the last answer if '
             'there is no "yes". The column p (Holm) is corrected for the comparisons of all '
@@ -391,7 +404,7 @@ class Differences(Tabular):
     @property
     def text(self) -> str:
         """The differences in plain words, a sentence each, and the test of all."""
-        lines = [sentence(row, self.level) for row in self._rows]
+        lines = [sentence(row, self.level, whose=self.whose) for row in self._rows]
         if self.left_out:
             lines.append(self._about_left_out)
         if self.simulated:
@@ -407,6 +420,7 @@ class Differences(Tabular):
             "level": self.level,
             "target": self.target,
             **({"simulated": True} if self.simulated else {}),
+            **({"answered": True} if self.answered else {}),
             "interval": _INTERVALS[self._way],
             "correction": "holm",
             "left_out": list(self.left_out),
@@ -488,7 +502,8 @@ def compare_groups(
         reference: for groups, the public values of the group that each other one is compared with.
             None compares each group with all others together, and of two the second with the
             first.
-        of: ``"shares"`` of all values; for numbers ``"mean"``, ``"median"``, q in (0, 1) for a
+        of: ``"shares"`` of all values; ``"answered"`` for shares among the people who answered,
+            where nonresponse is a value; for numbers ``"mean"``, ``"median"``, q in (0, 1) for a
             quantile, or ``"numbers"`` for mean, median, quartiles and bands. None is
             ``"numbers"`` for numbers that are shown by bands, of a survey with a design their
             ``"mean"``, else ``"shares"``. ``"codes"`` is ``"shares"`` for numbers that may be
@@ -572,6 +587,11 @@ def compare_groups(
         samples = [_sample(x, name, target) for x, name in zip((a, b), names, strict=True)]
         pairs = [(samples[0], samples[1])]
     domain = _one_domain(samples)
+    answered = asked_for == "answered"
+    if answered and domain.nonresponse is None:
+        rule = "'answered' needs a question in which \"no answer\" is one of the values"
+        raise ArgumentTypeError("of", rule, None, "Use of='shares'")
+    asked_for = "shares" if answered else asked_for
     if attributes is None and b is None and is_by_question(samples[0].data):
         asked_of = list(domain.attributes)
         rule = f"must name a question: {' and '.join(asked_of)} have {domain.size:,} combinations"
@@ -583,7 +603,7 @@ def compare_groups(
         asked_for = "shares" if tells_codes else None
     kind_of_number = _of_domain(asked_for, domain, has_design)
     way = _way(kind_of_number, domain, has_design, tells_codes)
-    measure = _measure(kind_of_number, domain, level, way)
+    measure = _measure("answered" if answered else kind_of_number, domain, level, way)
     if same_people:
         _check_rounds(samples, way)
     rows: list[dict[str, Any]] = []
@@ -609,12 +629,18 @@ def compare_groups(
         if_alike = measure(replace(one, same=1.0), other)
         for row, (_, compared) in zip(rows, if_alike, strict=True):
             row |= {"low_if_kept": compared.low, "high_if_kept": compared.high}
+    domain = domain.answered if answered else domain
     # Of two values, one share is 1 less the other: both rows are one comparison.
     alike = 2 if kind_of_number == "shares" and domain.size == 2 else 1
     for of_kind in _by_kind(rows):
         _correct(of_kind, alike)
-    is_of_means = kind_of_number in ("mean", "numbers")
-    test = equal_means(samples, domain, way) if is_of_means else no_difference(samples)
+    test: WaldTest | None
+    if answered:
+        test = no_difference_of_answered(samples)
+    elif kind_of_number in ("mean", "numbers"):
+        test = equal_means(samples, domain, way)
+    else:
+        test = no_difference(samples)
     first = samples[0].data
     drawn = "" if first.survey is None else first.survey.drawn.text
     listed = tuple(rows)
@@ -635,6 +661,7 @@ def compare_groups(
         hint=hint,
         on_paper=any(has_paper(sample.data.channel) for sample in samples),
         by=columns,
+        answered=answered,
     )
 
 
@@ -722,7 +749,7 @@ def _check_rounds(samples: Sequence[Sample], way: str) -> None:
         raise ArgumentError("same_people", rule, None, remedy)
 
 
-QUANTITIES = ("shares", "numbers", "mean", "median")
+QUANTITIES = ("shares", "answered", "numbers", "mean", "median")
 MEAN_ELSEWHERE = dict.fromkeys(("average", "avg"), "Is 'mean' meant?")
 
 
@@ -845,6 +872,9 @@ def _measure(of: str | float, domain: Domain, level: float, way: str) -> Any:
     """A function of two samples that yields (value, Compared)."""
     if way == "bands":
         return lambda a, b: _of_estimates(a, b, of, domain, level)
+    if of == "answered":
+        values = domain.answered.labels
+        return lambda a, b: zip(values, of_answered(a, b, len(values), level), strict=True)
     if of == "shares":
         labels = domain.labels
         return lambda a, b: zip(labels, of_shares(a, b, level), strict=True)
@@ -940,7 +970,7 @@ def figures_of_difference(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
     )
 
 
-def sentence(row: Mapping[str, Any], level: float, both_p: bool = True) -> str:
+def sentence(row: Mapping[str, Any], level: float, both_p: bool = True, whose: str = "") -> str:
     """A difference in plain words, with both p-values or the corrected one alone.
 
     >>> row = {"group": "north", "reference": "south", "value": "yes", "difference": 0.021,
@@ -949,7 +979,7 @@ def sentence(row: Mapping[str, Any], level: float, both_p: bool = True) -> str:
     '95 % interval 0.4 to 3.8, p = 0.015).'
     """
     scale, unit = (100, " points") if row["is_share"] else (1, "")
-    about = f"share of {as_text(row['value'])}" if row["is_share"] else str(row["value"])
+    about = f"share of {as_text(row['value'])}{whose}" if row["is_share"] else str(row["value"])
     d, low, high = (scale * row[key] for key in ("difference", "low", "high"))
     way = "higher" if d >= 0 else "lower"
     if d < 0:

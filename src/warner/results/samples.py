@@ -218,6 +218,12 @@ def of_means(a: Sample, b: Sample, points: np.ndarray, level: float) -> Compared
     return _wald(of_a, of_b, sd, level, (-reach, reach), a.degrees_with(b))
 
 
+def of_answered(a: Sample, b: Sample, size: int, level: float) -> list[Compared]:
+    """The differences of the shares of ``size`` values among the people who answered."""
+    compared = (of_means(a, b, is_value, level) for is_value in np.eye(size))
+    return [replace(one, is_share=True) for one in compared]
+
+
 def _wald(
     a: float, b: float, sd: float, level: float, limits: tuple[float, float], degrees: float
 ) -> Compared:

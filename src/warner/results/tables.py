@@ -6,17 +6,20 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from warner._core.checks import choice, confidence_level
+from warner._core.errors import IdentifiabilityError
 from warner._core.survey_design import INTERVALS_OF_DRAWN
 from warner._core.table import Column, Table, as_text
 from warner._core.text import lead, visible
 from warner.channels import LikelihoodOperator
 from warner.domains import Domain
 from warner.estimators.base import LikelihoodData, Status
+from warner.metrics import project
 from warner.results.from_tally import TOGETHER
 from warner.results.intervals import (
     DESIGN_EFFECT,
@@ -53,6 +56,7 @@ _PROMISES = {
 _EACH_ALONE = (
     "Each group is estimated from its own reports alone, and its intervals hold for this group."
 )
+_SAME_SHARE = 5e-4  # of shares that are the same in a table
 ALL_PEOPLE = "All people are estimated from all reports together."
 _PROMISE = "each holds for its own answer"
 _OF_BANDS = (
@@ -107,6 +111,33 @@ def reports_of(n: int, simulated: bool) -> str:
     '1,200 simulated reports'
     """
     return f"{n:,} {'simulated ' * simulated}report{'s' * (n != 1)}"
+
+
+def about_steadied(results: Iterable[Any]) -> str:
+    """The sentence on shares of groups that differ from the unbiased ones, as differences do not.
+
+    "" where they are the unbiased shares, kept within their bounds.
+    """
+    from warner.estimators import EmpiricalBayes
+
+    moved = [result for result in results if _is_moved(result)]
+    if not moved:
+        return ""
+    when = "from unbiased estimates"
+    if all(isinstance(result.estimator, EmpiricalBayes) for result in moved):
+        when = "before shares are moved closer to each other"
+    return f"Differences between groups are computed {when}, so they need not match these shares."
+
+
+def _is_moved(result: Any) -> bool:
+    """Whether shares are others than the unbiased ones, kept within their bounds."""
+    if result.fit.probabilities is None:
+        return False
+    try:
+        unbiased = project(result.data.channel.invert(result.data.weights))
+    except IdentifiabilityError:
+        return False
+    return bool(np.abs(unbiased - result.probabilities).max() > _SAME_SHARE)
 
 
 def counted_in_words(result: Any) -> str:
@@ -363,6 +394,11 @@ def estimate_table(
             whose = f"The intervals are for {PEOPLE[target]}, and {result.groups.average_text}."
         of_groups = [row for row in listed if row["status"] != TOGETHER]
         notes = [about_combinations(result), whose, tells_nothing(result, of_groups)]
+        members = [member for member in result.groups.members if member is not None]
+        if not how:
+            of_members = [explained(m, available_kind(m, target, kind)) for m in members]
+            how = list(dict.fromkeys(chain(*of_members)))
+        notes.append(about_steadied(members))
         notes += [ALL_PEOPLE] if result.groups.last else []
         if result.groups.time is not None:
             notes.append(result.groups.spent_text)

@@ -482,6 +482,40 @@ def no_difference(samples: Sequence[Sample]) -> WaldTest:
     return WaldTest.of(name, float(statistic), (groups - 1) * (mu.size - 1), n)
 
 
+def no_difference_of_answered(samples: Sequence[Sample]) -> WaldTest | None:
+    """The Wald test that all groups have the same shares among those who answered.
+
+        sum_g (r_g - rho)' V_g^+ (r_g - rho),   chi-square on (G - 1)(V - 1) degrees of freedom
+
+    r_g (V,) are ratios, and V_g is their covariance to first order at the shares that all groups
+    have together, rho, and at the part f_g of the group that answered. None of a survey with a
+    design, and where the reports do not tell whether anybody answered.
+    """
+    mu = _mean_of(samples, np.array([s.data.n for s in samples], dtype=np.float64))
+    size = mu.size - 1
+    rho = mu[:size] / mu[:size].sum()
+    is_value = np.eye(size)[0]
+    is_known = all(mean_in(s, is_value) is not None for s in samples)
+    if size < 2 or not is_known or any(s.data.survey is not None for s in samples):
+        return None
+    precisions, pulls = [], []
+    for s in samples:
+        answered = min(float(s.shares[:size].sum()), 1.0)
+        slopes = (np.eye(size) - rho[:, None]) / answered
+        noise = _noise_at(s, np.append(answered * rho, 1 - answered))[:size, :size] / s.data.n
+        # The last share is 1 less the others.
+        precisions.append(np.linalg.pinv((slopes @ noise @ slopes.T)[:-1, :-1]))
+        pulls.append((s.shares[:size] / s.shares[:size].sum() - rho)[:-1])
+    middle = np.linalg.pinv(sum(precisions)) @ sum(
+        p @ d for p, d in zip(precisions, pulls, strict=True)
+    )
+    away = [d - middle for d in pulls]
+    statistic = sum(float(d @ p @ d) for p, d in zip(precisions, away, strict=True))
+    name = f"{_are_alike(samples, 'shares')} among those who answered"
+    n = sum(s.data.n for s in samples)
+    return WaldTest.of(name, statistic, (len(samples) - 1) * (size - 1), n)
+
+
 def _no_difference_of_survey(name: str, samples: Sequence[Sample]) -> WaldTest:
     """The same test for groups of a survey, whose clusters or strata can lie in several groups.
 

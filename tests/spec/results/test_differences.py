@@ -260,7 +260,12 @@ def test_groups_that_cannot_be_compared_are_refused() -> None:
             "must be two or more; got 1",
         ),
         ((two,), {"reference": "nobody"}, ArgumentError, "one of the groups a; b"),
-        ((two,), {"of": "mode"}, ArgumentError, "must be 'shares', 'numbers', 'mean', 'median'"),
+        (
+            (two,),
+            {"of": "mode"},
+            ArgumentError,
+            "must be 'shares', 'answered', 'numbers', 'mean', 'median'",
+        ),
         ((two,), {"of": 1.5}, ArgumentError, "must be above 0 and below 1"),
         # Before the groups are looked at, which can take seconds.
         ((None,), {"of": "average"}, ArgumentError, "Is 'mean' meant?"),
@@ -513,3 +518,32 @@ def test_mistakes_with_groups_are_told_from_each_other() -> None:
     refused(ArgumentError, r"for example result\['north'\]", estimate(wards).mean)
     refused(ArgumentError, r"name public columns \(ward\), each", wards.by, "ward", "ward")
     refused(ArgumentError, "must not name a value twice", estimate, tally, values=[0, 0, 1])
+
+
+def test_differences_among_those_who_answered_are_of_ratios() -> None:
+    """Rejects shares of all people, errors that take the number of answers as known, and p-values
+    that are too small or too large."""
+    domain = Optional(Categorical(["a", "b", "c"]))
+    mechanism, rng = RandomizedResponse(domain, 2.0), np.random.default_rng(5)
+    labels = np.array(["a", "b", "c", None], dtype=object)
+    laws = {"x": [0.42, 0.21, 0.07, 0.3], "y": [0.54, 0.27, 0.09, 0.1]}  # alike: 6, 3, 1
+    squares, p_values = [], []
+    for _ in range(150):
+        tallies = {
+            name: mechanism.tally(mechanism.randomize(labels[rng.choice(4, 1500, p=law)], rng))
+            for name, law in laws.items()
+        }
+        found = compare_groups(tallies, of="answered")
+        assert [row["value"] for row in found.rows()] == ["a", "b", "c"]
+        squares.append([(row["difference"] / row["error"]) ** 2 for row in found.rows()])
+        assert found.test is not None and found.test.degrees == 2
+        p_values.append(found.test.p_value)
+    assert np.mean(squares, axis=0) == pytest.approx(np.ones(3), abs=0.4)
+    assert np.mean(p_values) == pytest.approx(0.5, abs=0.1)
+    shares = {n: estimate(t).data.channel.invert(t.counts / t.n) for n, t in tallies.items()}
+    ratio = {name: T[0] / T[:3].sum() for name, T in shares.items()}
+    assert found.rows()[0]["difference"] == pytest.approx(ratio["y"] - ratio["x"])
+    assert "share of a among those who answered is" in found.text
+    assert "among those who answered" in found.table().title and found.to_json()["answered"]
+    with pytest.raises(ArgumentTypeError, match="'answered' needs a question"):
+        compare_groups(drawn(3, [500, 700]), of="answered")

@@ -113,7 +113,7 @@ _NOT_OF_TWO_CARDS = (
     *("kind", "summaries", "plot_paths", "background", "target", "weights", "cluster", "strata"),
     *_OF_TABLES,
 )
-_NOT_OF_GROUPS = ("method_name", "joint", "kind", "with_reports", "background")
+_NOT_OF_GROUPS = ("joint", "kind", "with_reports", "background")
 
 
 _ABOUT_FORGED_GROUPS = (
@@ -372,6 +372,14 @@ class EstimateRequest:
             refuse_given(["forged"], f"{why}shares of others", each)
             rule, remedy = f"cannot be used with {way}", f"Leave out {{}} or {way}"
             refuse_given(_NOT_OF_GROUPS, rule, remedy)
+            own_methods = {
+                "--compare-groups": self.compare_groups,
+                "--margins": self.margins is not None,
+                f"--pool {self.pool}": self.pool not in (None, "none"),
+            }
+            for other in [option for option, is_used in own_methods.items() if is_used]:
+                because = f"cannot be used with {other}, which has a method of its own"
+                refuse_given(["method_name"], because, f"Leave out {{}} or {other}")
             if self.compare_groups or self.margins is not None:
                 other = way if self.compare_groups else "--margins"
                 rule, remedy = f"cannot be used with {other}", f"Leave out {{}} or {other}"
@@ -565,11 +573,12 @@ class EstimateRequest:
 @click.option(
     "--of",
     "quantity",
-    metavar="shares|numbers|mean|median|Q",
-    help='With --compare-groups: what is compared. "shares": the share of each value. If the '
-    'values are numbers, also "mean", "median", a quantile such as 0.25, or "numbers": mean, '
-    'median, quartiles and bands of values. Default: "shares", but "numbers" if there are more '
-    "than 12 numbers, or ranges of numbers.",
+    metavar="shares|answered|numbers|mean|median|Q",
+    help='With --compare-groups: what is compared. "shares": the share of each value. "answered": '
+    'the same among those who answered, if "no answer" is one of the values. If the values are '
+    'numbers, also "mean", "median", a quantile such as 0.25, or "numbers": mean, median, '
+    'quartiles and bands of values. Default: "shares", but "numbers" if there are more than 12 '
+    "numbers, or ranges of numbers.",
 )
 @click.option(
     "--within",
@@ -1071,6 +1080,7 @@ def _estimate_by(request: EstimateRequest) -> None:
         name: replace(
             estimate_groups(
                 _by_time(parts) if request.pool == "path" else parts,
+                None if request.method_name is None else method(request.method_name),
                 attributes=attributes,
                 pool=request.pool,
                 time=request.time,

@@ -40,7 +40,6 @@ from warner.app.what_files_hold import one_or_all
 from warner.design.privacy_words import quoted
 from warner.domains import Domain
 from warner.estimators import Estimator
-from warner.metrics import project
 from warner.reports.tally import Tally
 from warner.results.differences import Differences, compare_groups, holm, sentence
 from warner.results.estimate import Estimate, estimate
@@ -49,6 +48,7 @@ from warner.results.named_summaries import Named, bands, has_bands, summary_rows
 from warner.results.shown import figures_of
 from warner.results.tables import (
     NO_INTERVALS,
+    about_steadied,
     asked_in_words,
     design_effect_in_words,
     drawn_to_the_middle,
@@ -66,7 +66,6 @@ _MOST_COLUMNS = 3  # groups beside all people, on one page
 _MOST_IN_SHORT = 3  # differences, and answers by group, of the summary
 _MOST_GROUPS_IN_SHORT = 6
 _FEWEST_TESTED = 30  # people of a group who answered in each way: of fewer, the test is too rough
-_SAME_SHARE = 5e-4  # of shares that are the same in a table
 
 
 @dataclass(frozen=True)
@@ -227,11 +226,7 @@ class Question:
         if isinstance(compared, str):
             return shown
         differences = self.clear_in_words(compared)[:_MOST_IN_SHORT]
-        return [
-            *shown,
-            *(differences or [_no_difference(compared)]),
-            *self.whose_differences(compared),
-        ]
+        return [*shown, *(differences or [_no_difference(compared)])]
 
     def _groups_of(self, text: str) -> str:
         """One sentence with an answer or a summary in the groups, or in the largest of many."""
@@ -296,10 +291,7 @@ class Question:
                 return [*blocks, compared]
             clear = self.clear_in_words(compared)
             sentences = Points(tuple(clear[:_MOST_SENTENCES]))
-            blocks += [
-                sentences if clear else _no_difference(compared),
-                *self.whose_differences(compared),
-            ]
+            blocks.append(sentences if clear else _no_difference(compared))
         return blocks
 
     def _shown(self) -> dict[str, Row]:
@@ -581,6 +573,7 @@ class Question:
             return _NOT_OF_ANSWERED
         # Of numbers in bands the mean, the median, the quartiles and the bands.
         of = None if has_bands(self.domain) else "mean" if self.summaries else "shares"
+        of = "answered" if self.has_nonresponse and of == "shares" else of
         if of is None and len(self._each_group) > _MOST_GROUPS:
             # Fifteen rows of each of many groups take minutes, and are too many to read.
             of = "mean"
@@ -611,11 +604,20 @@ class Question:
 
     def clear_in_words(self, result: Differences) -> list[str]:
         """A sentence for each of these differences, with its corrected p-value."""
-        return [visible(sentence(row, result.level, False)) for row in self.clear_of(result)]
+        clear = self.clear_of(result)
+        return [visible(sentence(row, result.level, False, result.whose)) for row in clear]
 
-    def whose_differences(self, result: Differences) -> list[str]:
-        """A sentence where shares are of those who answered, but differences are not."""
-        return [_OF_ALL_PEOPLE] if self.has_nonresponse and result.of == "shares" else []
+    @cached_property
+    def about_unbiased(self) -> str:
+        """The sentence on differences that need not be those of the shares that are shown."""
+        is_of_numbers = isinstance(self._compared, str) or self._compared.of == "numbers"
+        return "" if is_of_numbers else about_steadied(each for _, each in self._groups_alone)
+
+    @property
+    def shows_differences(self) -> bool:
+        """Whether the summary has differences between groups."""
+        compared = self._compared if self.has_groups else ""
+        return not isinstance(compared, str) and bool(self.clear_of(compared))
 
 
 def _differences(result: Differences, question: Question) -> list[Block]:
@@ -651,14 +653,13 @@ def _differences(result: Differences, question: Question) -> list[Block]:
     answers = question.answers()
     if result.of == "shares" and domain.size == 2:
         what = f"the share of {quoted(answers[0][1])}"
-    caption = f"Differences of {what} by {columns}{whom}"
+    caption = f"Differences of {what}{result.whose} by {columns}{whom}"
     if len(listed) < len(shown_rows):
         caption += f": the {len(listed)} clearest of {len(shown_rows):,}"
     for is_share in (False, True):  # in different units
         if of_unit := [row for row in listed if row["is_share"] == is_share]:
             table = table_of_differences(result, of_unit, partial(name_of, domain=domain), caption)
             blocks.append(table)
-    blocks += question.whose_differences(result)
     of_kind = " of means, of quantiles, or of ranges" if result.of == "numbers" else ""
     notes = [
         "p (Holm) says how easily chance alone gives a difference at least as large. A small p "
@@ -667,13 +668,12 @@ def _differences(result: Differences, question: Question) -> list[Block]:
     ]
     if result.about_test:
         notes.append(result.about_test)
-    notes.append(
+    of_intervals = (
         "Each difference is one estimate minus another. Its interval follows from the intervals "
         "of the two estimates."
-        if result.of == "numbers"
-        else _STEADIED
-        if _is_steadied(question.estimate)
-        else _FROM_COUNTS
+    )
+    notes.append(
+        of_intervals if result.of == "numbers" else question.about_unbiased or _FROM_COUNTS
     )
     if result.of == "mean" and has_bands(domain):
         notes.append(
@@ -704,27 +704,10 @@ _NOT_OF_KEYS = (
 _NOT_OF_ANSWERED = (
     "These numbers are not compared between groups, because some people may have given no answer."
 )
-_OF_ALL_PEOPLE = (
-    "The shares above are of those who answered. The differences are between shares of all people, "
-    "with those who gave no answer, so they are not the differences of the shares above."
-)
-_STEADIED = (
-    "The differences were computed from estimates that are right on average. The shares of the "
-    "groups above have smaller errors, but are not right on average. So the differences need not "
-    "match these shares."
-)
 _FROM_COUNTS = (
     "The differences were computed before shares below 0 % or above 100 % were cut off, so they "
     "need not match the shares above."
 )
-
-
-def _is_steadied(result: Estimate) -> bool:
-    """Whether shares are others than the unbiased ones, kept within their bounds."""
-    if result.fit.probabilities is None:
-        return False
-    unbiased = project(result.data.channel.invert(result.data.weights))
-    return bool(np.abs(unbiased - result.probabilities).max() > _SAME_SHARE)
 
 
 def _half(rows: Sequence[Row]) -> float:

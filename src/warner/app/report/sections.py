@@ -139,7 +139,9 @@ def _about_limits(source: Source, settings: Settings) -> list[str]:
         about = [f"The numbers in brackets are {level} intervals {_for_whom(settings)}.", *about]
     names = [visible(settings.labels.get(name, name)) for name in source.nobody]
     nobody = [f"Nobody was asked these questions: {'; '.join(names)}."] if names else []
-    return [*nobody, *about]
+    shown = [question for question in source.questions if question.shows_differences]
+    moved = dict.fromkeys(question.about_unbiased for question in shown)
+    return [*nobody, *about, *filter(None, moved)]
 
 
 def _for_whom(settings: Settings) -> str:
@@ -207,8 +209,7 @@ def _privacy(source: Source, settings: Settings) -> Section:
     most = "nearly everything" if _hidden(source) is Strength.NONE else "a lot"
     blocks: list[Block] = [
         "The answers of each person were randomised: chance kept or changed them. The results are "
-        f"called reports. This document was made from {made_from}. An answer that was never stored "
-        "cannot be lost."
+        f"called reports. This document was made from {made_from}."
         if _hidden(source) is Strength.STRONG
         else "The answers of each person were randomised before they were counted. How much a "
         "randomised answer, called a report, tells about a person depends on the question and the "
