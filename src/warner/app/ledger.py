@@ -261,9 +261,13 @@ class _LedgerFile:
             if (head["format"], head["schema"]) == (_FORMAT, 1):
                 if self._columns and head["key"] != self._key.hex():
                     raise FileError(self.path, _RACE, None, _ONCE_MORE)
-                keys = ("people", "run", "epsilon", "all", "each")
+                keys = ("people", "epsilon", "all", "each")
                 self._key = bytes.fromhex(head["key"])
-                self.runs = [{key: run[key] for key in keys} for run in runs]
+                # Older lines do not say of which run they are.
+                self.runs = [
+                    {key: run[key] for key in keys} | {"run": run.get("run", -number)}
+                    for number, run in enumerate(runs, 1)
+                ]
                 if self._is_own:
                     file.truncate(sum(len(line) + 1 for line in lines))
                 return
