@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import itertools
 import re
+import shlex
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+import numpy as np
 
+from warner._core.checks import unknown
 from warner._core.errors import ArgumentError, EmptyError, FileError
 from warner._core.text import look, meant, series
 from warner.app.commands.options import options
@@ -54,15 +57,48 @@ def drop_missing_option(about: str) -> Callable[..., Any]:
 
 def cards_of(study: Study | None, path: str) -> dict[str, PaperDesign]:
     """The cards of the questions of a study that a table of what people said has columns of."""
-    if study is None or not _is_table(path):
+    if study is None or not is_table(path):
         return {}
     from warner.io.read_answers import other_columns
 
     names = other_columns(path, [], study.mechanisms)
-    return {name: card for name, card in _all_cards(study).items() if name in names}
+    return {name: card for name, card in all_cards(study).items() if name in names}
 
 
-def _all_cards(study: Study) -> dict[str, PaperDesign]:
+def people_of_counts(
+    path: str, designs: Mapping[str, PaperDesign]
+) -> tuple[str, list[int], dict[str, np.ndarray]] | None:
+    """The question of a table of counts, and each person's report and public columns.
+
+    All people of a count are alike, so a row for each person says the same. None where the table is
+    not of counts.
+    """
+    from warner.io.counts_by_hand import is_of_counts, read_said
+
+    if not designs or not is_table(path):
+        return None
+    with as_file(path) as near:
+        if not is_of_counts(near, designs.values()):
+            return None
+        if len(designs) > 1:
+            rule = "has counts, in which nobody's answers to several questions are together"
+            remedy = "Name one question in FORMULA"
+            raise FileError(path, rule, ", ".join(designs), remedy)
+        ((name, design),) = designs.items()
+        said = read_said(near, design, name, [])
+    if said.question not in (None, name):
+        raise unknown("FORMULA", name, [said.question], f"the questions of {path}")
+    tally = said.tally
+    counts = tally.counts.reshape(len(tally), -1)
+    reports = [np.repeat(np.arange(row.size), row) for row in counts]
+    columns = {
+        column: np.repeat(np.array([key[i] for key in tally]), counts.sum(axis=1))
+        for i, column in enumerate(tally.names)
+    }
+    return name, np.concatenate(reports).tolist(), columns
+
+
+def all_cards(study: Study) -> dict[str, PaperDesign]:
     """The cards of all questions of a study that have one; none of a study with groups."""
     from warner.designs import PaperDesign
 
@@ -74,11 +110,11 @@ def _has_counts(path: str, study: Study) -> bool:
     """Whether a file is a table of counts of what people said to questions of a study."""
     from warner.io.counts_by_hand import is_of_counts
 
-    cards = _all_cards(study)
-    return bool(cards) and _is_table(path) and is_of_counts(path, cards.values())
+    cards = all_cards(study)
+    return bool(cards) and is_table(path) and is_of_counts(path, cards.values())
 
 
-def _is_table(path: str) -> bool:
+def is_table(path: str) -> bool:
     """Whether a file is neither a tally file nor a report file."""
     from warner.io.formats import report_format
 
@@ -189,6 +225,7 @@ class OnPaper:
     group: str | None = None  # the column that says who is in which group of the design
     is_on_one_card: bool = False  # whether both groups of a design are counted as one
     study: Study | None = None  # which states the cards of its questions
+    is_total: bool = False  # whether somebody asks for all people together
     origin: Origin = field(default_factory=Origin)  # filled while files are read
 
     @property
@@ -315,6 +352,8 @@ class OnPaper:
                 from warner.app.commands.collecting import tallies_of_counts
 
                 counted = tallies_of_counts([path], self.study, ())[path]
+                if by is None:
+                    self._say_groups(path, next(iter(counted.values())).names)
                 return {name: t.total() if by is None else t for name, t in counted.items()}
             if is_report_file(path):
                 from warner.io import open_reports
@@ -338,8 +377,8 @@ class OnPaper:
 
     def _require_column(self, path: str) -> None:
         """Refuse a table that has neither counts nor a column of a question on paper."""
-        cards = {} if self.study is None else _all_cards(self.study)
-        if self.study is None or not cards or not _is_table(path) or _has_counts(path, self.study):
+        cards = {} if self.study is None else all_cards(self.study)
+        if self.study is None or not cards or not is_table(path) or _has_counts(path, self.study):
             return
         from warner.io.frames import attribute_columns
         from warner.io.read_answers import other_columns
@@ -404,6 +443,8 @@ class OnPaper:
                 say(f"{where}: {said.without_entry.text}.")
                 of_page.append(f"{said.without_entry.text}.")
         if by is None:
+            if not said.columns:  # of a table of counts, whose further columns make groups
+                self._say_groups(where, tally.names)
             tally = tally.total()
         elif groups := [column for column in by if column not in self.not_groups]:
             for sentence in doubtful_groups(tally.by(*groups)):
@@ -424,6 +465,14 @@ class OnPaper:
             say(
                 f"Columns that are not used: {', '.join(unused.values())}. If they say how people "
                 f"were drawn, add {named}."
+            )
+
+    def _say_groups(self, where: str, names: Sequence[str]) -> None:
+        """Name the columns of a table of counts, all groups of which are added up."""
+        if names and not self.is_total:
+            say(
+                f"{where}: Columns that are not used: {', '.join(names)}. To compare the groups "
+                f"that they make, add --by {shlex.quote(','.join(names))}."
             )
 
     def _say_cards(self, path: str, one_card: str, column: str, entries: Sequence[str]) -> None:

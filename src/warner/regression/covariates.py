@@ -159,6 +159,7 @@ class FormulaDesign(Design):
             rule = "must be text such as 'age + ward'"
             raise ArgumentTypeError("formula", rule, kind(formula))
         _refuse_bare_names(formula, columns)
+        _refuse_powers(formula)
         left, _, right = formula.partition("~")
         if right and left.strip():
             rule = "must have no left side, because the outcome is always the hidden answer"
@@ -193,6 +194,23 @@ class FormulaDesign(Design):
 _RELEVELLED = re.compile(
     r"(?:relevel|factor)\(\s*`?(\w+)(?:[^)]*?ref\s*=\s*['\"]([^'\"]+))?|\bi[bn0-9]*[.](\w+)"
 )
+
+
+_POWER = re.compile(r"(\w+|`[^`]+`)\s*(?:\^|\*\*)\s*(\d+)")
+
+
+def _refuse_powers(formula: str) -> None:
+    """Refuse a power of one column, which is the column alone: products with itself are left out.
+
+    >>> _refuse_powers("ward + I(age**2) + (ward + age)^2")
+    """
+    outside = formula
+    while (inner := re.sub(r"\w*\([^()]*\)", "", outside)) != outside:
+        outside = inner
+    if (power := _POWER.search(outside)) is not None:
+        rule = "has a power of a column outside I(...), which is the column alone"
+        remedy = f"Write I({power[1]}**{power[2]})"
+        raise ArgumentError("formula", rule, repr(power[0]), remedy)
 
 
 def _without_package(formula: str) -> str:

@@ -256,3 +256,47 @@ def test_the_extended_crosswise_design_is_planned_as_one_card() -> None:
     assert two | {"design": ""} == one | {"design": ""} and two["design"] in of_two
     shown = run("plan", "--design", "extended-crosswise", "--people", "2000").stdout
     assert "extended-crosswise:1/4" in shown and shown.count("half of the people") == 1
+
+
+_PAPER = "ward,same,different\nn,380,220\nr,260,240\no,210,190\n"
+
+
+def test_columns_of_counts_that_make_groups_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects a page of all people that leaves out the column ward without a word."""
+    monkeypatch.chdir(tmp_path)
+    Path("paper.csv").write_text(_PAPER)
+    unused = "paper.csv: Columns that are not used: ward. To compare the groups that they make, "
+    card = ("paper.csv", "--design", "crosswise:1/4")
+    assert f"{unused}add --by ward." in run("report", *card, "-o", "p.html").stderr
+    assert f"{unused}add --by ward." in run("estimate", *card).stderr
+    for more in (["--by", "ward"], ["--total"]):
+        assert "not used" not in run("estimate", *card, *more).stderr
+
+
+def test_a_table_of_counts_is_regressed_as_its_people(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects: "is not a report file of warner", of the table that warner wrote for its sheet."""
+    monkeypatch.chdir(tmp_path)
+    Path("paper.csv").write_text(_PAPER)
+    rows, long = ["said,ward"], ["attribute,ward,value,count"]
+    for ward, *counts in (line.split(",") for line in _PAPER.splitlines()[1:]):
+        for word, count in zip(("same", "different"), counts, strict=True):
+            rows += [f"{word},{ward}"] * int(count)
+            long.append(f"said,{ward},{word},{count}")
+    Path("rows.csv").write_text("\n".join(rows) + "\n")
+    Path("long.csv").write_text("\n".join(long) + "\n")
+    Path("s.toml").write_text(
+        '[attributes.said]\nvalues = ["no", "yes"]\ndesign = "crosswise:1/4"\n'
+        '[public.ward]\nvalues = ["n", "o", "r"]\n'
+    )
+    card = ("--design", "crosswise:1/4")
+    of_rows = run("regress", "rows.csv", "said ~ ward", *card).output
+    assert run("regress", "paper.csv", "said ~ ward", *card).output == of_rows
+    assert run("regress", "long.csv", "said ~ ward", "--study", "s.toml").output == of_rows
+    said = run("regress", "long.csv", "other ~ ward", *card, ok=False).output
+    assert "must be one of the questions of long.csv: said; got 'other'" in said
+    said = run("regress", "long.csv", "said ~ ward", *card, "--drop-missing", ok=False).output
+    assert "--drop-missing: needs a table with a row for each person, and not counts" in said

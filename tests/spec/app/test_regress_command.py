@@ -14,6 +14,7 @@ import scipy.stats
 
 from tests.spec.app._command import run
 from warner._core.survey_design import code_of_missing
+from warner.app.commands.regressing import _odds_in_words
 
 STUDY = """
 [public.age]
@@ -550,3 +551,33 @@ MISTAKES = [
 @pytest.mark.parametrize(("command", "said"), MISTAKES)
 def test_mistakes_are_said(here: Path, command: tuple[str, ...], said: str) -> None:
     assert said in run("regress", *command, ok=False).stderr
+
+
+def test_reports_have_no_design_on_the_command_line(here: Path) -> None:
+    """Rejects: "Give the file of answers", to somebody who has reports alone."""
+    command = ("regress", "r.parquet", "smokes ~ age", "--design", "crosswise:1/4")
+    said = run(*command, ok=False).output
+    assert "--design: cannot be used with r.parquet, which has reports and says how they" in said
+    assert "Leave out --design" in said
+
+
+def test_a_power_of_a_column_is_refused(here: Path) -> None:
+    """Rejects a regression on age where somebody wrote age^2, which is age in a formula."""
+    for power in ("age^2", "age ** 2"):
+        said = run("regress", "r.parquet", f"smokes ~ income + {power}", ok=False).output
+        assert "has a power of a column outside I(...)" in said and "Write I(age**2)." in said
+    shown = run("regress", "r.parquet", "smokes ~ (income + age)^2 + I(age**2)").output
+    assert "income:age" in shown and "I(age ** 2)" in shown
+
+
+def test_odds_ratios_for_papers_have_two_decimals_or_more(here: Path, tmp_path: Path) -> None:
+    """Rejects 1 (0.969 to 1.03) and 1.5 (0.504 to 4.49) in a table of an article."""
+    rows = [{"odds_ratio": 1.0, "odds_low": 0.969, "odds_high": 1.03}]
+    rows += [{"odds_ratio": 1.5, "odds_low": 0.504, "odds_high": 4.49}]
+    assert list(map(_odds_in_words, rows)) == ["1.000 (0.969 to 1.030)", "1.50 (0.50 to 4.49)"]
+    run("regress", "r.parquet", "smokes ~ age + income", "-o", str(tmp_path / "t.tex"))
+    cells = re.findall(r"([0-9.]+) \(([0-9.]+) to ([0-9.]+)\)", (tmp_path / "t.tex").read_text())
+    for numbers in cells:
+        (decimals,) = {len(number.partition(".")[2]) for number in numbers}
+        assert decimals >= 2, numbers
+    assert len(cells) == 3

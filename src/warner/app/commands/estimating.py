@@ -294,7 +294,9 @@ class EstimateRequest:
     def paper(self) -> OnPaper:
         """What people said on paper."""
         stated = self.on_paper, self.counts, self.named_columns, self.design
-        paper = OnPaper(*stated, self.drop_missing, self.group, study=self.stated)
+        paper = OnPaper(
+            *stated, self.drop_missing, self.group, study=self.stated, is_total=self.is_total
+        )
         is_more = any(is_given(name) for name in (*_NOT_OF_TWO_CARDS, "drop_missing"))
         return replace(paper, is_on_one_card=paper.has_one_share and is_more)
 

@@ -27,10 +27,13 @@ from warner.app.commands.options import (
     written,
 )
 from warner.app.on_paper import (
+    all_cards,
     cards_of,
     drop_missing_option,
     group_option,
+    is_table,
     named_groups,
+    people_of_counts,
     require_card,
 )
 from warner.app.terminal import say, show
@@ -58,6 +61,7 @@ from warner.regression.covariates import (
 from warner.regression.pieces import LINKS
 from warner.studies.study import Study
 
+_IN_WORDS = "odds ratio in words"  # the key of a column
 _MOST_DIGITS = 7  # of a number in a table of a paper that has the decimals of its column
 
 
@@ -181,7 +185,7 @@ def regress(
         warner regress reports.parquet "smokes + drinks + income" --correlation
 
     With --design, or a study whose questions have a design, REPORTS may be a table of what people
-    said on paper.
+    said on paper: a row for each person, or counts.
 
     \b
         warner regress said.csv "smokes ~ age" --design crosswise:1/4
@@ -204,9 +208,17 @@ def regress(
     drawn = design_of(weights, cluster, strata, plan)
     if group is not None and not said_by:
         raise ArgumentError("--group", "needs --design", repr(group))
+    if said_by and Path(reports).is_file() and not is_table(reports):
+        rule = f"cannot be used with {reports}, which has reports and says how they were randomised"
+        raise ArgumentError("--design", rule, " ".join(said_by), "Leave out --design")
     designs: Mapping[str, PaperDesign | LatentClasses]
     designs = _designs(formula, said_by, plan) if said_by else cards_of(plan, reports)
-    if designs:
+    if (counted := _of_counts(reports, formula, designs, plan)) is not None:
+        if drop_missing:
+            rule = "needs a table with a row for each person, and not counts"
+            raise ArgumentError("--drop-missing", rule, None, "Leave out --drop-missing")
+        people = counted
+    elif designs:
         further = hidden, random
         coded = [text.partition("=")[0] for text in references]
         people = _of_paper(reports, formula, designs, group, further, drawn, drop_missing, coded)
@@ -302,13 +314,37 @@ def _for_article(table: Table, left_out: LeftOut | None) -> Table:
     sizes = [*errors, max(errors) / 10]
     columns = _evenly(columns, rows, ("estimate", "error", "interval"), sizes)
     sizes = [size for low, high in odds for size in (low, high - low)]
-    columns = _evenly(columns, rows, ("odds_ratio",), sizes)
+    columns = _evenly(columns, rows, ("odds_ratio",), [*sizes, 0.1])
+    columns = [
+        replace(column, key=_IN_WORDS, unit="number", ends=None, has_value=False)
+        if column.unit == "ratio"
+        else column
+        for column in columns
+    ]
+    rows = [{**row, _IN_WORDS: _odds_in_words(row)} for row in rows]
     columns = _evenly(columns, rows, ("z", "design_effect"), [0.1])
     columns = _evenly(columns, rows, ("degrees",), [1.0])
     summary = list(table.summary)
     if left_out is not None:
         summary.insert(1, ("People left out", f"{left_out.people:,}"))
     return replace(table, columns=columns, rows=rows, summary=summary)
+
+
+def _odds_in_words(row: Mapping[str, Any]) -> str:
+    """An odds ratio and its limits with the same decimals, of which no column has the same.
+
+    >>> _odds_in_words({"odds_ratio": 1.0, "odds_low": 0.969, "odds_high": 1.03})
+    '1.000 (0.969 to 1.030)'
+    >>> _odds_in_words({"odds_ratio": 1.5, "odds_low": 0.504, "odds_high": 4.49})
+    '1.50 (0.50 to 4.49)'
+    """
+    numbers = [row.get(key) for key in ("odds_ratio", "odds_low", "odds_high")]
+    ratio, low, high = [math.nan if number is None else number for number in numbers]
+    width = high - low
+    if not (math.isfinite(width) and width > 0 and high < 10**_MOST_DIGITS):
+        return "" if math.isnan(ratio) else f"{ratio:.3g} ({low:.3g} to {high:.3g})"
+    decimals = max(1 - math.floor(math.log10(width)), 2)
+    return f"{ratio:.{decimals}f} ({low:.{decimals}f} to {high:.{decimals}f})"
 
 
 def _evenly(
@@ -407,6 +443,28 @@ def _of_reports(reports: str, plan: Study | None) -> _People:
         questions[key] = everything[key], None
         labels[key] = mechanism.domain.labels
     return _People(questions, public, labels)
+
+
+def _of_counts(
+    path: str,
+    formula: str,
+    designs: Mapping[str, PaperDesign | LatentClasses],
+    plan: Study | None,
+) -> _People | None:
+    """The people of a table of counts of what people said on paper; None of another table."""
+    cards = {name: one for name, one in designs.items() if isinstance(one, PaperDesign)}
+    if not designs and plan is not None:
+        cards = all_cards(plan)
+        names = [*words_of(formula), *names_bare(formula, cards)]
+        cards = {name: one for name, one in cards.items() if name in names} or cards
+    if (counted := people_of_counts(path, cards)) is None:
+        return None
+    name, codes, public = counted
+    if not public:
+        rule = "has no public columns, so there is nothing on which answers could depend"
+        raise FileError(path, rule, None, "Add a column such as ward, with a count for each group")
+    labels = {name: cards[name].domain.labels}
+    return _People({name: (cards[name].reports(codes), None)}, public, labels)
 
 
 def _of_paper(
