@@ -87,6 +87,9 @@ class PlainErrors(click.Command):
             if name == "--drop-missing" and context:
                 rule = f"There is no option {name!r} here. {_LEFT_OUT}"
                 raise click.UsageError(rule, context) from None
+            if name == "--epsilon" and context:
+                rule = f"There is no option {name!r} here. {_IN_THE_STUDY}"
+                raise click.UsageError(rule, context) from None
             raise
         except MemoryError:
             remedy = "Use fewer questions or values, or a computer with more memory"
@@ -130,6 +133,11 @@ _LEFT_OUT = (
     'Of answers, the study file says by missing = "drop" or missing = "answer" what warner '
     "randomize does with people who gave none. Of a table of what people said on paper, warner "
     "estimate, report and regress leave them out with --drop-missing"
+)
+
+_IN_THE_STUDY = (
+    "The study file states it: write a line such as epsilon = 1.5 into the table of a question, or "
+    "budget = 1.5 at the top of a draft for warner plan"
 )
 
 # What is asked for under another name: words of older texts and of other programs.

@@ -47,6 +47,17 @@ EXAMPLES = {
 }
 
 
+# Examples of designs, by the names that RRreg has for them, in lower case.
+_IN_RRREG = {
+    "uqtknown": EXAMPLES["unrelated"],
+    "uqtunknown": "unrelated-unknown:7/10,1/5",
+    "fr": "forced:yes=1/6,no=1/12",
+    "cdm": "cheating:1/4,3/4",
+    "cdmsym": "symmetric-cheating:2/5,1/10,3/20,7/20",
+    "sld": "lie-detector:1/6,5/6",
+}
+
+
 def from_text(text: str, domain: Domain | None = None) -> PaperDesign:
     """A design from its name and its chances.
 
@@ -84,6 +95,8 @@ def from_text(text: str, domain: Domain | None = None) -> PaperDesign:
         rule = f"must be one of {', '.join(names)}"
         near = meant(name.split()[0], names) if name else None
         remedy = near or "For example crosswise:1/4"
+        if (in_rrreg := _IN_RRREG.get(name)) is not None:
+            remedy = f"RRreg's {text.partition(':')[0].strip()} is for example {in_rrreg} here"
         if not near and name.startswith(("die", "dice")):
             remedy = "For a die with one number for yes and one for no, write forced:1/6,1/6"
         raise ArgumentError("design", rule, show(text), remedy)

@@ -23,6 +23,14 @@ _POLICIES = (
     'To keep people who gave no answer, write missing = "answer" in the study: "no answer" is '
     'then a protected answer of its own. With missing = "drop", they are left out'
 )
+_NO_ANSWERS = (
+    'If a text such as NA means no answer, write empty = ["", "NA"] and missing = "answer" (or '
+    '"drop") into the table of the question'
+)
+_CODES = (
+    "The column has numbers, such as codes, and the study lists texts. Write the texts in place of "
+    "the numbers, or list the numbers as values in the study"
+)
 _NUMBERS = "Write only the number, such as 12, without a unit or a word"
 _WHOLE = "Write only digits, such as 12, without a fraction, a unit or a word"
 DECIMAL_COMMA = b"warner.decimal_comma"  # marks batches of files whose numbers may have commas
@@ -164,10 +172,17 @@ class AnswerColumn:
             # Rows without labels have the index 0 while the other rows are looked at.
             self._refuse(column, outside & _are_empty(column), self.domain.rule, EMPTY, _zeros)
             remedy = SPELLING if (_alike(column, labels) & outside).any() else None
+            if remedy is None and self.is_asked and (_mean_nothing(texts) & outside).any():
+                remedy = _NO_ANSWERS
             if remedy is None and self.domain.is_public:
                 # The text is not shown: it is an answer where columns were exchanged.
                 remedy = meant(texts[int(np.argmax(outside))].as_py(), labels)
-            self._refuse(column, outside, self.domain.rule, "another text", _zeros, remedy)
+            got = "another text"
+            if remedy is None and _are_numbers(texts)[outside].all():
+                got, remedy = "a number", _CODES
+                if _are_numbers(listed).any():
+                    got, remedy = "another number", None
+            self._refuse(column, outside, self.domain.rule, got, _zeros, remedy)
         return np.asarray(index.to_numpy(zero_copy_only=False).astype(np.int64))
 
     def _numbers(
@@ -278,6 +293,21 @@ def as_whole(column: pa.Array, comma: bool = False) -> pa.Array:
     # 1.000 can be a thousand, so it stays as it is.
     end = "[.,]" if comma else "[.]"
     return pc.replace_substring_regex(column, f"^(-?[0-9]+){end}0{{0,2}}$", r"\1")
+
+
+def _mean_nothing(texts: pa.Array) -> np.ndarray:
+    """Which texts (n,) stand for no answer in many files."""
+    listed = pc.is_in(
+        pc.utf8_lower(texts), value_set=pa.array(["na", "n/a", "#n/a", "nan", "null"])
+    )
+    return np.asarray(listed.to_numpy(zero_copy_only=False))
+
+
+def _are_numbers(texts: pa.Array) -> np.ndarray:
+    """Which texts (n,) are numbers, as codes of answers are."""
+    return np.asarray(
+        pc.match_substring_regex(texts, r"^-?[0-9]+([.,][0-9]+)?$").to_numpy(zero_copy_only=False)
+    )
 
 
 def _alike(column: pa.Array, labels: list[str]) -> np.ndarray:

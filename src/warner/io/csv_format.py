@@ -36,14 +36,21 @@ from warner.reports.rules import smallest_dtype
 
 # The first bytes of files that people give in place of CSV, with what they are and what helps.
 _SPREADSHEET = "Save it as CSV UTF-8: in Excel with File, Save As"
+_STATA = "Save it as CSV: in Stata with export delimited"
 _OTHERS = {
     b"PK\x03\x04": ("a spreadsheet (.xlsx or .ods) or another zip file", _SPREADSHEET),
     b"\xd0\xcf\x11\xe0": ("an Excel file (.xls)", _SPREADSHEET),
     b"PAR1": ("a Parquet file", "Give it a name that ends in .parquet"),
     b"ARROW1": ("a Feather file", "Save it as CSV or Parquet"),
     b"%PDF": ("a PDF file", "Export the table as CSV"),
-    b"$FL": ("an SPSS file", "Export the table as CSV"),
-    b"<stata_dta>": ("a Stata file", "Export the table as CSV"),
+    b"$FL": ("an SPSS file (.sav)", "Save it as CSV: in SPSS with File, Save As"),
+    b"<stata_dta>": ("a Stata file (.dta)", _STATA),
+    # Of Stata 8 to 12: the version, the order of bytes, and two bytes that are always so.
+    **{
+        bytes([version, order, 1, 0]): ("a Stata file (.dta)", _STATA)
+        for version in (113, 114, 115)
+        for order in (1, 2)
+    },
     b"\x1f\x8b": ("a file that is compressed by gzip", "Give it a name that ends in .gz"),
 }
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}

@@ -288,3 +288,24 @@ def test_the_help_says_whose_random_numbers_a_seed_gives() -> None:
     said = " ".join(run("randomize", "--help").stdout.split())
     assert "Its random numbers are those of numpy.random.default_rng(seed)" in said
     assert "give another one here, or the noise depends on the answers" in said
+
+
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        ("4", "got a number. The column has numbers, such as codes, and the study lists texts."),
+        ("NA", 'If a text such as NA means no answer, write empty = ["", "NA"] and missing'),
+    ],
+)
+def test_codes_and_gaps_are_named_where_labels_are_expected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cell: str, words: str
+) -> None:
+    """Rejects: "allow one more value, such as 'other'", of codes and of texts for no answer."""
+    monkeypatch.chdir(tmp_path)
+    Path("q.toml").write_text(
+        '[attributes.q]\nvalues = ["never", "often"]\n'
+        'mechanism = "RandomizedResponse"\nepsilon = 1.0\n'
+    )
+    Path("q.csv").write_text(f"q\nnever\n{cell}\noften\n")
+    said = run("randomize", "q.toml", "q.csv", "-o", "r.csv", ok=False).output
+    assert words in said and "'other'" not in said

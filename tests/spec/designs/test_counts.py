@@ -19,7 +19,8 @@ import warner
 from tests.spec.app._command import run
 from warner.app.cli import main
 from warner.design.paper_plans import designs_of_width
-from warner.errors import StudyError
+from warner.designs import from_text
+from warner.errors import ArgumentError, StudyError
 from warner.io.counts_by_hand import refuse_one_column
 
 STUDY = """
@@ -1098,3 +1099,14 @@ def test_weights_become_whole_numbers_by_the_power_of_ten_that_they_need(
         row[1] = round(float(str(row[1])) * factor)
     _run(*command[:1], _table(tmp_path / "p.csv", rows), *command[2:], "--by", "weight", "-o",
          str(tmp_path / "t.json"))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "here"),
+    [("UQTknown:0.7,0.2", "unrelated"), ("FR:.15,.10", "forced"), ("CDMsym", "symmetric-cheating")],
+)
+def test_names_of_rrreg_are_told_their_names_here(text: str, here: str) -> None:
+    """Rejects a list of thirteen names, of which the reader has to find out the one."""
+    name = text.partition(":")[0]
+    with pytest.raises(ArgumentError, match=f"RRreg's {name} is for example {here}:"):
+        from_text(text)

@@ -166,6 +166,8 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     "names alone": (_book([HEADER]), "holds no answers"),
     "another zip file": (b"", "another zip file"),
     "spss": (b"$FL2@(#) SPSS", "an SPSS file"),
+    "stata 12": (b"s\x02\x01\x00" + bytes(40), "a Stata file (.dta). Save it as CSV: in Stata"),
+    "stata 18": (b"<stata_dta><header>", "a Stata file (.dta). Save it as CSV: in Stata"),
 }
 
 

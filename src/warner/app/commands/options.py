@@ -229,7 +229,8 @@ class Output:
                 raise ArgumentError("--plot", f"must end in {FORMATS}", plot)
         refuse_shared_outputs(*(("--output", path) for path in self.paths), ("--plot", plot))
         ends = [".json"] if self.as_json else [".csv"] if self.as_csv else _ENDINGS
-        text = "" if len(ends) == 1 else ", or .txt for the table as text"
+        text = ", or .txt for the table as text, .tex or .typ for the tables of an article"
+        text = "" if len(ends) == 1 else text
         draws = any(p.name == "plot_paths" for p in click.get_current_context().command.params)
         for path in self.paths:
             remedy = f"Give it a name that ends in {' or '.join(ends)}{text}"
