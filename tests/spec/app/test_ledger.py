@@ -228,3 +228,13 @@ def test_a_line_that_a_crash_cut_off_is_dropped(here: Path) -> None:
     Path("study.ledger").write_bytes(whole + b'{"all":["97')
     assert "randomised before" in run("randomize", "study.toml", "a.csv", ok=False).output
     assert Path("study.ledger").read_bytes() == whole
+
+
+def test_lines_that_do_not_say_their_run_are_runs(here: Path) -> None:
+    """Rejects: "is not a ledger of warner", of one that an earlier version wrote."""
+    path = Path("study.ledger")
+    path.write_text(path.read_text().replace(',"run":0', ""))
+    assert '"run"' not in path.read_text()
+    assert "randomised before" in run("randomize", "study.toml", "a.csv", ok=False).output
+    said = run("randomize", "study.toml", answers(ROWS[1:], "b.csv"), "-o", "b.parquet").stderr
+    assert "study.ledger records 1 earlier run: a person who was in it, too, has now" in said
