@@ -137,9 +137,10 @@ class SpreadChannel(Channel):
     Shapes: inner (m, M + 1), weights S (M + 1, K), sparse, columns sum to one.
     """
 
-    def __init__(self, inner: Channel, weights: Any) -> None:
+    def __init__(self, inner: Channel, weights: Any, has_bins: bool) -> None:
         self.inner = inner
         self.weights = weights
+        self.has_bins = has_bins
         self.shape = (inner.shape[0], weights.shape[1])
 
     def matvec(self, theta: FloatArray) -> FloatArray:
@@ -153,7 +154,15 @@ class SpreadChannel(Channel):
 
     def merge_proportional_rows(self) -> tuple[Channel, IntArray] | None:
         merged = self.inner.merge_proportional_rows()
-        return None if merged is None else (SpreadChannel(merged[0], self.weights), merged[1])
+        if merged is None:
+            return None
+        return SpreadChannel(merged[0], self.weights, self.has_bins), merged[1]
+
+    def exact_scores(self) -> FloatArray:
+        points, size = self.weights.shape
+        if not self.has_bins:
+            return np.empty((0, self.shape[0]))
+        return self.inner.influence(np.linspace(-size / 2, size / 2, points))[None]
 
     def naive_estimate(self, w: FloatArray) -> FloatArray:
         # Each grid point counts for the value whose mean position on the grid is nearest.
@@ -332,7 +341,9 @@ def windows(outputs: int, width: int, size: int, low: float, gain: float) -> Ban
     # Windows start at one of the first ``outputs - width + 1`` cells. A number v in [0, 1] is
     # rounded at random to a start next to s = v (outputs - width); a bin has the mean of its
     # numbers.
-    return _from_starts(outputs, width, size, *rounded(outputs - width, size), low, gain)
+    channel = _from_starts(outputs, width, size, *rounded(outputs - width, size), low, gain)
+    channel.has_bins = True
+    return channel
 
 
 def windows_at(

@@ -186,6 +186,7 @@ _PEOPLE = 2**18  # people who are simulated at a time
 LARGEST_DENSE = 2**26  # entries of an operator that is made a matrix
 _MOST_POLARIZED = 256  # values for whose pairs a composite channel is asked one by one
 _LARGEST_INVERSE = 2**18  # entries of an inverse that is formed for its extremes
+_BENT = 1e-7  # of the range of means that are a line: more than far tails that are cut off leave
 
 
 class LikelihoodOperator(ABC):
@@ -231,6 +232,7 @@ class LikelihoodOperator(ABC):
         memo: the operator of the permanent reports that are kept and degraded in each round; None
             where each report is drawn anew.
         is_on_paper: whether people randomise themselves, by a design of :mod:`warner.designs`.
+        has_bins: whether values are equal bins of numbers, and devices took the numbers themselves.
     """
 
     shape: tuple[int, int]
@@ -252,6 +254,7 @@ class LikelihoodOperator(ABC):
     memo: LikelihoodOperator | None = None
     is_on_paper: bool = False
     _nearest: IntArray | None = None  # (m,) the value nearest to each report that is no value
+    has_bins: bool = False
 
     # Products
 
@@ -547,6 +550,21 @@ class LikelihoodOperator(ABC):
         """The numbers that the reports carry, (s, m): the report's number, or its coordinates."""
         return np.arange(self.shape[0], dtype=np.float64)[None, :]
 
+    def exact_scores(self) -> FloatArray:
+        """g (r, m) of reports on bins of numbers, right on average wherever in a bin a number is.
+
+        The mean of the first is the place of the number, in bins from the middle of all. There is
+        none where values are no bins of numbers, or no such g is known.
+        """
+        size, none = self.shape[1], np.empty((0, self.shape[0]))
+        for numbers in self.report_scores() if self.has_bins else none:
+            means = self.unrounded().rmatvec(numbers)  # of grid points from end to end
+            reach = float(means[-1] - means[0])
+            bend = np.abs(means - np.linspace(means[0], means[-1], means.size)).max()
+            if reach and bend <= _BENT * abs(reach):
+                return np.asarray((numbers - (means[0] + means[-1]) / 2) * (size / reach))[None]
+        return none
+
     def naive_estimate(self, w: FloatArray) -> FloatArray:
         """The report histogram itself as a distribution (K,) over the values, not corrected.
 
@@ -630,6 +648,11 @@ class LikelihoodOperator(ABC):
         Devices that take numbers send reports by the number itself, and not by its bin.
         """
         return self
+
+    def at_limits(self) -> FloatArray:
+        """The columns (m, 2) of the least and the largest number, where values are bins."""
+        grid = self.unrounded()
+        return grid.columns(np.array([0, grid.shape[1] - 1]))
 
     # What the reports say about
 
@@ -740,7 +763,10 @@ class LikelihoodOperator(ABC):
 
     @property
     def _inverse(self) -> FloatArray:
-        """A left inverse (K, m): weighted least squares, optimal at the uniform distribution."""
+        """A left inverse (K, m): weighted least squares, optimal at the uniform distribution.
+
+        The mean of numbers in bins is made of :meth:`exact_scores`, and so has no bias at heaps.
+        """
         if self._left_inverse is None:
             raise IdentifiabilityError(
                 "mechanism",
@@ -768,6 +794,10 @@ class LikelihoodOperator(ABC):
             return None
         inverse = np.zeros(self.shape[::-1])
         inverse[:, rows] = (right.T / sizes) @ left.T / weights
+        if (scores := self.exact_scores()).size:
+            # L A stays I: what is added to L is 0 on average for numbers that fill a bin evenly.
+            means = self.rmatvec(scores.T)
+            inverse += np.linalg.pinv(means).T @ (scores - means.T @ inverse)
         return inverse
 
 

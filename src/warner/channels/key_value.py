@@ -284,6 +284,7 @@ class DilutedChannel(Channel):
 
     def __init__(self, inner: Channel, rho: float, dummy: FloatArray) -> None:
         self.inner, self.rho, self.dummy, self.shape = inner, rho, dummy, inner.shape
+        self.has_bins = inner.has_bins
 
     def matvec(self, theta: FloatArray) -> FloatArray:
         dummies = np.multiply.outer(self.dummy, theta.sum(axis=0))
@@ -351,6 +352,7 @@ class NonresponseChannel(Channel):
     def __init__(self, inner: Channel, dropped: float, silent: float, dummy: FloatArray) -> None:
         self.inner, self.dropped, self.silent, self.dummy = inner, dropped, silent, dummy
         self.shape = (inner.shape[0] + 1, inner.shape[1] + 1)
+        self.has_bins = inner.has_bins
 
     def matvec(self, theta: FloatArray) -> FloatArray:
         answers, nonresponse = theta[:-1], theta[-1]
@@ -368,6 +370,21 @@ class NonresponseChannel(Channel):
     def unrounded(self) -> NonresponseChannel:
         inner = self.inner.unrounded()
         return NonresponseChannel(inner, self.dropped, self.silent, self.dummy)
+
+    def at_limits(self) -> FloatArray:
+        reports = (1 - self.dropped) * self.inner.at_limits()
+        return np.concatenate([reports, np.full((1, 2), self.dropped)])
+
+    def exact_scores(self) -> FloatArray:
+        # The place, which is 0 of nonresponse; whether there is an answer; whether there is none.
+        scores = self.inner.exact_scores()
+        if not scores.size:
+            return np.empty((0, self.shape[0]))
+        numbers, (q, s) = scores[0] / (1 - self.dropped), (self.dropped, self.silent)
+        answered = np.append(np.full(numbers.size, s), s - 1) / (s - q)
+        of_dummy = (1 - s) * float(self.dummy @ numbers)
+        nonresponse = np.append(np.full(numbers.size, q), q - 1) / (q - s)
+        return np.stack([np.append(numbers, 0.0) - of_dummy * nonresponse, answered, nonresponse])
 
     def merge_proportional_rows(self) -> tuple[Channel, IntArray] | None:
         merged = self.inner.merge_proportional_rows()

@@ -45,6 +45,7 @@ class Stacked(LikelihoodOperator):
         self.rows_per_report = float(rows.sum() / self.people.sum())
         self.shape = (sum(c.shape[0] for c in channels), channels[0].shape[1])
         self._ends = np.cumsum([c.shape[0] for c in channels])
+        self.has_bins = all(c.has_bins for c in channels)
 
     def split(self, w: FloatArray) -> list[FloatArray]:
         """The vector w (m,) of the stack, cut into one part for each group."""
@@ -53,6 +54,13 @@ class Stacked(LikelihoodOperator):
     def stack(self, weights: Sequence[FloatArray]) -> FloatArray:
         """The weights (m,) of the stack, from one vector of weights w_g for each group."""
         return np.concatenate([share * w for share, w in zip(self.shares, weights, strict=True)])
+
+    def at_limits(self) -> FloatArray:
+        return self.stack([channel.at_limits() for channel in self.channels])
+
+    def exact_scores(self) -> FloatArray:
+        each = [channel.exact_scores() for channel in self.channels]
+        return np.concatenate([scores[: min(map(len, each))] for scores in each], axis=1)
 
     def _summed(
         self,
@@ -242,6 +250,8 @@ class StackedRows(Stacked):
         variances = np.stack(
             [channel.variance(np.full(size, 1 / size)) for channel in self.channels]
         )
+        if self.has_bins:  # a mean has no bias if all its bins have the same weights
+            variances[:] = variances.mean(axis=1, keepdims=True)
         precision = self.people[:, None] / variances
         return np.asarray(precision / precision.sum(axis=0))
 

@@ -53,6 +53,7 @@ from warner.estimators.base import LikelihoodData, threads_for
 from warner.mechanisms import Mechanism, from_header
 from warner.results.intervals import (
     available_kind,
+    holding,
     interval,
     lower_quantiles,
     normal_quantile,
@@ -152,9 +153,11 @@ class Scenario:
             if unbiased is None:
                 bounds = posterior(solution, self.level, weights=functions)
             else:
-                middle = functions @ solution.probabilities
-                pairs = zip(functions, middle, strict=True)
-                bounds = np.stack([unbiased.interval(c, self.level, float(at)) for c, at in pairs])
+                z, middle = normal_quantile(self.level), functions @ solution.probabilities
+                of_mean = unbiased.for_heaps if solution.data.channel.has_bins else unbiased
+                pairs = zip((unbiased, of_mean), functions, strict=False)
+                limits = [of.limits(c, z).clip(c.min(), c.max()) for of, c in pairs]
+                bounds = holding(np.stack(limits), middle)
             share, *mean = map(float, np.diff(bounds, axis=1)[:, 0])
             return share, mean[0] if mean else None
         if kind == "none" or self.domain.answered.is_ordered:

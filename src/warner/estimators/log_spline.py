@@ -20,7 +20,14 @@ import numpy as np
 from warner._core.errors import ArgumentError
 from warner._core.extras import scipy
 from warner._core.progress import in_blocks
-from warner.channels import LikelihoodOperator, NearlyConstantRows, on_cells, quick
+from warner.channels import (
+    DenseChannel,
+    LikelihoodOperator,
+    NearlyConstantRows,
+    on_cells,
+    quick,
+    weighted_counts,
+)
 from warner.domains import Domain, Integers
 from warner.estimators.base import (
     MANY_ROWS,
@@ -34,10 +41,13 @@ from warner.estimators.base import (
     require_order,
     require_possible,
     safe_divide,
+    score_and_log_likelihood,
     uniform,
 )
 from warner.estimators.maximum_likelihood import Uniqueness
 
+_MOST_ENTRIES = 2**22  # of the matrix of bins and limits
+_TELLS_LIMITS = 16.0  # the information about the slope of log theta from which on limits count
 # Values up to which each is a cell of its own, and about the largest number of cells.
 MOST_CELLS = 2048
 
@@ -89,6 +99,31 @@ def cells_for(channel: LikelihoodOperator) -> Cells | None:
         inner = np.linspace(1, size - 1, MOST_CELLS - 1).round().astype(np.int64)
         starts = np.unique(np.append(0, inner))
     return Cells(size, tuple(starts.tolist())) if len(starts) < size else None
+
+
+def with_limits(data: LikelihoodData) -> tuple[LikelihoodData, np.ndarray] | None:
+    """Data on the two limits of numbers beside their bins, K + 2 values, for atoms at the limits.
+
+    And the first of these values that is of each of the K values, (K,). None where values are no
+    bins, or are too many, or where reports are too few to tell a limit from its bin.
+    """
+    channel, size = data.channel, data.domain.answered.size
+    merged = channel.merge_proportional_rows() if channel.has_bins else None
+    rows, numbers = (channel, None) if merged is None else merged
+    many = (size + 2) * rows.shape[0] > _MOST_ENTRIES or data.domain.size > MOST_CELLS - 2
+    if not channel.has_bins or many or size < _LEAST or rows.rows_per_report != 1:
+        return None
+    z = np.zeros(data.domain.size)
+    z[:size] = np.linspace(-np.sqrt(3), np.sqrt(3), size)
+    even, slope = np.stack([rows.matvec(uniform(z.size)), rows.matvec(z / z.size)])
+    if data.n * float(safe_divide(slope**2, even).sum()) < _TELLS_LIMITS:
+        return None
+    matrix = np.insert(rows.dense(), [0, size], rows.at_limits(), axis=1)
+    weights = data.weights
+    if numbers is not None:
+        weights = weighted_counts(numbers, weights, rows.shape[0])
+    starts = np.delete(np.arange(data.domain.size + 2), [1, size + 1])
+    return replace(data, channel=DenseChannel(matrix), weights=weights), starts
 
 
 @dataclass(eq=False)
@@ -237,7 +272,12 @@ def softmax(columns: np.ndarray | FineColumns, phi: np.ndarray, base: Any = 0.0)
 
 @lru_cache(maxsize=16)
 def design(
-    size: int, basis: int, order: int, cells: Cells | None = None, nonresponse: bool = False
+    size: int,
+    basis: int,
+    order: int,
+    cells: Cells | None = None,
+    nonresponse: bool = False,
+    has_limits: bool = False,
 ) -> SplineDesign:
     """X for ``basis`` cubic B-splines over ``size`` values, or the means of its rows over cells.
 
@@ -253,14 +293,17 @@ def design(
 
         theta_x = exp(X_x phi) / Z,   theta_nonresponse = (size - 1) exp(gamma) / Z
 
+    Limits of numbers in bins are the first and the last of the answered values: the part _RARE of
+    what a bin there has, times the exponential of the atom's coefficient.
+
     Here K is ``size``, p is ``order``.
     """
     if nonresponse:
-        answered = design(size - 1, basis, order)
+        answered = design(size - 1, basis, order, has_limits=has_limits)
         columns = np.pad(answered.columns, ((0, 1), (0, 1)))
         columns[-1, -1] = 1.0
         columns.setflags(write=False)
-        base = np.append(np.zeros(size - 1), np.log(size - 1))
+        base = np.append(np.zeros(size - 1) + answered.base, np.log(size - 1))
         groups = (*answered.groups, slice(columns.shape[1] - 1, columns.shape[1]))
         return SplineDesign(columns, np.append(answered.spline, False), groups, base=base)
     powers, splines = _powers(size, order), _splines(size, basis)
@@ -272,9 +315,10 @@ def design(
     average = _dense if cells is None else cells.averages
     means = average(powers)
     rough = np.asarray(average(splines) @ weights) - means @ shifts
-    ends = np.full((len(means), 2 if size > 4 else 0), -1 / size)  # few values have a number each
-    if ends.size:
-        ends[[0, -1], [0, 1]] += 1
+    at = [0, -1] if size > 4 else []  # few values have a number each
+    at = [0, 1, -2, -1] if has_limits else at
+    ends = np.full((len(means), len(at)), -1 / size)
+    ends[at, np.arange(len(at))] += 1
     columns = np.concatenate([means[:, 1:] * np.sqrt(size), rough, ends], axis=1)
     columns.setflags(write=False)
     index = np.arange(columns.shape[1])
@@ -283,7 +327,8 @@ def design(
     kinds += [slice(i, i + 1) for i in range(last, index.size)]
     spline = (index >= first) & (index < last)
     if cells is None:
-        return SplineDesign(columns, spline, tuple(kinds))
+        base = np.where(np.isin(np.arange(size), [0, size - 1]), np.log(_RARE), 0.0)
+        return SplineDesign(columns, spline, tuple(kinds), base=base if has_limits else 0.0)
     fine = FineColumns(powers, splines, weights, shifts)
     return SplineDesign(columns, spline, tuple(kinds), cells, fine, np.log(cells.sizes))
 
@@ -454,6 +499,7 @@ def _cholesky(matrix: np.ndarray, fallback: np.ndarray) -> np.ndarray:
     raise AssertionError("a matrix of the form G + diagonal, both positive, has no factor")
 
 
+_RARE = 0.05  # of the numbers in a bin at a limit, those that are the limit itself
 _BASIS = 40  # B-splines to begin with
 _ORDERS = (1, 2, 3)
 # Standard deviations of log theta around its polynomial, in steps of sqrt(10). With 0.1 the curve
@@ -475,21 +521,25 @@ _NEGLIGIBLE = 12.0  # nats below the best model at which an order's scales end
 
 
 def fit_grid(
-    likelihood: Likelihood, cells: Cells | None = None, nonresponse: bool = False
+    likelihood: Likelihood,
+    cells: Cells | None = None,
+    nonresponse: bool = False,
+    has_limits: bool = False,
 ) -> list[Model]:
     """Fit every order and scale, on the coarsest basis that a finer one does not improve."""
     size = likelihood.rows.shape[1] - nonresponse
     finest = size if cells is None else size // _CELLS_OF_SPLINE
     basis = min(_BASIS, size)
     while True:
-        models = _grid(likelihood, basis, cells, nonresponse)
+        models = _grid(likelihood, basis, cells, nonresponse, has_limits)
         best = models[int(np.argmax(posterior_of_models(models)))]
         if basis == size or basis > _FINEST or best.determined() < _DETERMINED * best.phi.size:
             return models
         basis = min(2 * basis, size)
         if basis > finest:
             return models
-        x = design(likelihood.size(cells), basis, best.order, cells, nonresponse)
+        size_of = likelihood.size(cells)
+        x = design(size_of, basis, best.order, cells, nonresponse, has_limits)
         finer = maximize_penalized(likelihood, x, best.order, best.scale)
         if finer.evidence <= best.evidence + _RISE:
             return models
@@ -506,13 +556,17 @@ def posterior_of_models(models: list[Model]) -> np.ndarray:
 
 
 def _grid(
-    likelihood: Likelihood, basis: int, cells: Cells | None, nonresponse: bool
+    likelihood: Likelihood,
+    basis: int,
+    cells: Cells | None,
+    nonresponse: bool,
+    has_limits: bool = False,
 ) -> list[Model]:
     """The models of every order, its scales from small to large, each begun at the last maximum."""
     models: list[Model] = []
     best = -np.inf
     for order in _ORDERS[: basis - 1]:
-        x = design(likelihood.size(cells), basis, order, cells, nonresponse)
+        x = design(likelihood.size(cells), basis, order, cells, nonresponse, has_limits)
         phi, before = None, -np.inf
         for scale in _SCALES:
             model = maximize_penalized(likelihood, x, order, scale, phi)
@@ -537,6 +591,7 @@ class Draws:
     chances: np.ndarray  # their probabilities
     # (K,) factors that move the centre of the draws to the estimate; None if it is the mixture's
     tilt: np.ndarray | None = None
+    starts: np.ndarray | None = None  # where values have limits beside them: see with_limits
 
     def __call__(self, count: int, rng: np.random.Generator) -> np.ndarray:
         return np.stack(list(self.one_by_one(count, rng)))
@@ -578,6 +633,11 @@ class Draws:
                 factors = u + np.sqrt(1 + u**2)
                 shares = model.design.theta_of_values(model.phi) if cells else model.theta
                 shares = shares if self.tilt is None else shares * self.tilt
+                if self.starts is not None:
+                    masses = np.add.reduceat(shares[:, None] * factors, self.starts)
+                    masses /= masses.sum(axis=0)
+                    of_models.append(_DrawsOfModel(np.ones(len(masses)), masses, None))
+                    continue
                 masses = np.add.reduceat(shares, cells.index) if cells else shares
                 factors /= (masses[:, None] * factors).sum(axis=0)
                 of_models.append(_DrawsOfModel(shares, factors, cells))
@@ -683,7 +743,8 @@ class LogSpline(Estimator):
     Every (p, s) is a model with a proper prior. The spline's coefficients are normal; s is their
     standard deviation over the domain, in units of log theta. The polynomial and each atom have
     Cauchy(0, 1) priors. The atoms are the excess of the first and of the last value, where clipping
-    puts mass.
+    puts mass. Of numbers in bins there are atoms at the two limits themselves too, which count for
+    the first and the last bin.
 
     The estimate averages the models' theta at phi*, weighted by their Laplace evidence Z. A priori
     p is uniform on {1, 2, 3}, and s has a density proportional to s^(-1/2). The number of splines
@@ -737,7 +798,9 @@ class LogSpline(Estimator):
             )
             remedy = "Use EmpiricalBayes(), or wider bins"
             raise ArgumentError("domain", rule, str(data.domain.size), remedy)
-        counted = data.by_sums()
+        counted, starts = data.by_sums(), None
+        if (limited := with_limits(counted)) is not None:
+            counted, starts = limited
         cells = None if nonresponse else cells_for(counted.channel)
         if cells is None:
             rows, weights = counted.channel.restrict_to_observed(counted.weights)
@@ -747,7 +810,7 @@ class LogSpline(Estimator):
         theta, steps = uniform(rows.shape[1]), 0
         for _ in range(_EXPANSIONS):
             likelihood = likelihood_of(rows, weights, data.n, theta)
-            models = fit_grid(likelihood, cells, nonresponse)
+            models = fit_grid(likelihood, cells, nonresponse, starts is not None)
             steps += likelihood.steps
             # A model whose maximum was not found is left out, unless there is no other.
             models = [model for model in models if model.converged] or models
@@ -762,14 +825,29 @@ class LogSpline(Estimator):
                 if chance > _TINY:
                     theta += chance * model.design.theta_of_values(model.phi)
         theta, tilt = theta / theta.sum(), None
+        of_values = theta
+        if starts is not None:
+            of_values = np.add.reduceat(theta, starts)
         if (weight := weight_of_smoothed_em(likelihood, cells, nonresponse)) > 0:
-            smooth, theta = theta, averaged(data, theta, weight)
-            tilt = theta / np.maximum(smooth, np.finfo(float).tiny)
+            mixed = averaged(data, of_values, weight)
+            tilt = mixed / np.maximum(of_values, np.finfo(float).tiny)
+            if starts is not None:
+                tilt = np.repeat(tilt, np.diff(starts, append=theta.size))
+            theta, of_values = theta * tilt, mixed
         status = Status.COMPLETED if models[0].converged else Status.STEP_LIMIT
-        fit = certify(data, theta, status, steps)
+        fit = certify(counted if starts is not None else data, theta, status, steps)
+        if starts is not None:
+            # Merged reports have another likelihood, by a factor that no shares change.
+            even = uniform(data.domain.size)
+            of_bins = np.zeros(theta.size)
+            of_bins[np.setdiff1d(np.arange(theta.size), [0, data.domain.answered.size + 1])] = even
+            factor = score_and_log_likelihood(data.channel, data.weights, even)[1]
+            factor -= score_and_log_likelihood(counted.channel, counted.weights, of_bins)[1]
+            value = (fit.log_likelihood or 0.0) + data.n * factor
+            fit = replace(fit, probabilities=of_values, log_likelihood=value)
         # With fewer different reports than values, what they leave open is the prior's word alone.
         few = data.channel.shape[0] < data.channel.shape[1]
         unique = Uniqueness.NOT_UNIQUE.value if few else None
-        draws = Draws(models, chances, tilt)
+        draws = Draws(models, chances, tilt, starts)
         posterior = PosteriorFit(draws, True, draws.one_by_one, draws.by_values)
         return replace(fit, unique=unique, posterior=posterior)

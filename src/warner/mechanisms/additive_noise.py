@@ -367,7 +367,9 @@ class Laplace(Noise):
 
     def channel(self) -> Channel:
         noise = super().channel()
-        return noise if self.lattice else SpreadChannel(noise, self._spread(self.steps))
+        if self.lattice:
+            return noise
+        return SpreadChannel(noise, self._spread(self.steps), self.domain.is_binned)
 
     def _where(self, x: int) -> dict[int, Fraction]:
         return super()._where(x) if self.lattice else self._points_of(x, self.steps)

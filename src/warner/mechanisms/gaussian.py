@@ -368,11 +368,13 @@ class Gaussian(Numeric):
             return KhatriRaoChannel(tables)
         steps = int(self.steps[0])
         cell = np.arange(len(tables[0])) * self._group + (self._group - 1) / 2 - self._beyond
-        return DenseChannel(
+        channel = DenseChannel(
             tables[0] @ self._spread(steps),
             nearest=np.clip((cell / steps * size).astype(np.int64), 0, size - 1),
             grid=tables[0],
         )
+        channel.has_bins = self.represents_interval
+        return channel
 
     def probabilities(self) -> np.ndarray:
         total = 1 << 64 * self.law.words

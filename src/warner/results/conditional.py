@@ -44,9 +44,10 @@ from warner.results.summaries import (
     Ratio,
     between_limits,
     mass,
-    mean,
+    mean_of_shares,
     quantile,
     variance_of_shares,
+    without_bins,
 )
 
 if TYPE_CHECKING:
@@ -298,12 +299,11 @@ class Conditional(Tabular):
         """
         moments, fit = self._moments, self.estimate.fit
         if moments is None:
-            of_shares: Quantity = self._summary(mean)
-            return of_shares
+            return without_bins(self._summary(mean_of_shares))
         value = (
             float(fit.keys.means[self.index])
             if fit.keys is not None
-            else float(self._summary(mean))
+            else float(self._summary(mean_of_shares))
         )
         k = self.index
         total, frequency = float(moments.total[k]), float(moments.frequency[k])

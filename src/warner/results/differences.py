@@ -13,6 +13,8 @@ numbers as tables of each group show them, and its interval follows from theirs,
 contradicts them:
 
     d -+ (hypot(a - a_low, b_high - b), hypot(a_high - a, b - b_low))
+
+For means of numbers in bins, a and b are the middles of the intervals here, which have no bias.
 """
 
 from __future__ import annotations
@@ -921,9 +923,13 @@ def _of_estimates(
     numbers = [
         [[row[key] for key in ("estimate", "low", "high")] for row in rows] for rows in tables
     ]
+    has_bins = a.data.channel.has_bins and b.data.channel.has_bins
+    is_mean = [has_bins and row.get("summary") == "mean" for row in tables[0]]
     return [
-        (value, replace(combined(one, other, level), is_share=share))
-        for value, one, other, share in zip(values, *numbers, is_share, strict=True)
+        (value, replace(combined(one, other, level, middles), is_share=share))
+        for value, one, other, share, middles in zip(
+            values, *numbers, is_share, is_mean, strict=True
+        )
     ]
 
 

@@ -42,7 +42,6 @@ from warner._core.extras import scipy
 from warner.channels import DenseChannel, LikelihoodOperator
 from warner.estimators.base import LikelihoodData, threads_for
 from warner.metrics import ROUNDING, project
-from warner.results.intervals import holding, normal_quantile
 from warner.results.share_noise import covariance_of, most_cells
 from warner.results.solution import Solution
 
@@ -81,6 +80,7 @@ class UnbiasedShares:
     degrees: float = np.inf  # of freedom of C, of a survey with few clusters
 
     @classmethod
+    @lru_cache(maxsize=_KEPT)
     def of(cls, solution: Solution, target: str) -> UnbiasedShares | None:
         """The unbiased estimates of the reports of an estimate; None where they are not known.
 
@@ -172,6 +172,11 @@ class UnbiasedShares:
             shares = shares - along * (shares.sum() - 1)
             covariance = covariance - np.multiply.outer(with_sum, along)
         return cls(shares, covariance, drawn, n, along)
+
+    @property
+    def for_heaps(self) -> UnbiasedShares:
+        """The same estimates without slack: beside a heap in a bin they are below 0 on average."""
+        return replace(self, drawn=self.drawn[:0])
 
     def per_cell(self, weights: np.ndarray) -> np.ndarray:
         """The means (K,) over the cells of weights of all values."""
@@ -266,19 +271,6 @@ class UnbiasedShares:
             middle = max(float(c @ self.shares) - bias, float((sign * weights).min()))
             ends.append(sign * (middle + z * spread))
         return np.array(ends)
-
-    def interval(
-        self,
-        weights: np.ndarray,
-        level: float,
-        estimate: float,
-        range_: tuple[float, float] | None = None,
-    ) -> np.ndarray:
-        """The interval (2,) of c'theta, clipped to its range and widened to hold an estimate."""
-        least, most = range_ or (float(weights.min()), float(weights.max()))
-        z = normal_quantile(level, self.degrees)
-        bounds = np.clip(self.limits(weights, z), least, most)
-        return np.asarray(holding(bounds[None], min(max(estimate, least), most))[0])
 
     def limits_of_ratio(
         self, weights: np.ndarray, base: np.ndarray, ratio: float, z: float

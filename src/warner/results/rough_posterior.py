@@ -61,6 +61,7 @@ from warner.estimators.log_spline import (
     SplineDesign,
     likelihood_of,
     maximize_penalized,
+    with_limits,
 )
 
 _ENDS, _HEAPS, _HEAP = 2.5, 0.6, 0.3  # the scales of e, of h and k, and of h'_x
@@ -88,6 +89,7 @@ class RoughPosterior:
     heaps: int  # the number of columns of heaps, the last ones
     is_bent: bool  # whether the reports are enough to hold large deviations back
     overlap: float  # the part of the limits around unbiased estimates that the limits hold at least
+    starts: np.ndarray | None = None  # where values have limits beside them: see with_limits
 
     @classmethod
     def of(cls, data: LikelihoodData, fit: Fit) -> RoughPosterior | None:
@@ -98,10 +100,13 @@ class RoughPosterior:
         of_order = [m for m in draws.models if m.order == _ORDER and m.design.cells is None]
         if not of_order:
             return None
-        heaps = _heaps(data.domain)
+        heaps, starts = _heaps(data.domain), None
         models: list[Model] = []
         with threads_for(data):
             counted = data.by_sums()
+            if (limited := with_limits(counted)) is not None:
+                counted, starts = limited
+                heaps = np.insert(heaps, [0, data.domain.answered.size], 0.0, axis=0)
             rows, weights = counted.channel.restrict_to_observed(counted.weights)
             likelihood = likelihood_of(rows, weights, data.n, fit.shares)
             for model in of_order:
@@ -112,7 +117,7 @@ class RoughPosterior:
         models = [model for model in models if model.converged] or models
         chances = np.exp(_log_chances(models) - _log_chances(models).max())
         is_bent, overlap = tell_sections(data, fit.shares), _overlap(data, fit.shares)
-        return cls(tuple(models), chances / chances.sum(), heaps.shape[1], is_bent, overlap)
+        return cls(tuple(models), chances / chances.sum(), heaps.shape[1], is_bent, overlap, starts)
 
     def __call__(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """Draws (count, K) of distributions."""
@@ -136,6 +141,8 @@ class RoughPosterior:
                 # The sum of a draw is 1, so a factor of all values changes nothing but overflow.
                 factors = np.stack([np.sqrt(1 + u**2) + u, np.exp(u - u.max(axis=0)), 1 + u])
                 shares = model.theta[:, None] * np.exp(v) * factors
+                if self.starts is not None:
+                    shares = np.add.reduceat(shares, self.starts, axis=1)
                 drawn.append((shares / shares.sum(axis=1, keepdims=True)).swapaxes(1, 2))
         return np.concatenate(drawn, axis=1)
 
@@ -180,7 +187,7 @@ class RoughPosterior:
             slope = CoefficientPrior(x, model.scale).curvature(model.phi)[0] * model.phi
             moved = np.linalg.solve(model.factor.T, np.linalg.solve(model.factor, slope))
             pulled += chance * model.theta * ((x.columns - model.theta @ x.columns) @ moved)
-        return pulled
+        return pulled if self.starts is None else np.add.reduceat(pulled, self.starts)
 
 
 # The bands and the mean of one group come one after the other. Draws of many groups are megabytes.

@@ -162,9 +162,15 @@ def _apart(one: Sequence[float], other: Sequence[float]) -> tuple[float, float, 
     return a - b, float(np.hypot(a - a_low, b_high - b)), float(np.hypot(a_high - a, b - b_low))
 
 
-def combined(one: Sequence[float], other: Sequence[float], level: float) -> Compared:
-    """The difference of two numbers, each with its interval [Zou and Donner 2008]."""
-    d, below, above = _apart(one, other)
+def combined(
+    one: Sequence[float], other: Sequence[float], level: float, from_middles: bool = False
+) -> Compared:
+    """The difference of two numbers, each with its interval [Zou and Donner 2008].
+
+    It may be that of the middles of the intervals, where these are unbiased estimates.
+    """
+    middles = [((low + high) / 2, low, high) for _, low, high in (one, other)]
+    d, below, above = _apart(*middles) if from_middles else _apart(one, other)
     # The normal law whose limit towards 0 is that of the interval.
     half = below if d > 0 else above
     p = 2 * NormalDist().cdf(-abs(d) / half * normal_quantile(level)) if half > 0 else float(d == 0)

@@ -8,9 +8,11 @@ spread evenly, so that the cumulative share is linear within a bin. With the cen
 The values of other domains are points: h = 0, and the cumulative share is a step function.
 
 Means and shares of ranges are linear in theta and take the estimated shares as they are, so they
-are unbiased where the shares are. Variances and quantiles are functions of distributions. So shares
-outside the simplex are first projected on it. The variance of a smooth distribution is too large
-where reports say little, so it is moved into an interval of the reports, see :func:`variance`.
+are unbiased where the shares are. Where devices took the numbers themselves, the mean of bins is
+moved into an interval of the reports, which holds wherever in the bins numbers are. Variances and
+quantiles are functions of distributions. So shares outside the simplex are first projected on it.
+The variance of a smooth distribution is too large where reports say little, so it is moved into an
+interval of the reports, see :func:`variance`.
 
 The intervals of means, variances and quantiles hold for every distribution, see
 :mod:`warner.results.linear_limits`. Those of shares of ranges are of one kind with those of single
@@ -27,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -54,6 +56,9 @@ from warner.results.intervals import (
     with_plan,
 )
 from warner.results.solution import BlockShares, Solution, WithinBlock, within
+
+if TYPE_CHECKING:
+    from warner.results.linear_limits import UnbiasedShares
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 # A quantile is bounded by the limits of so many cumulative shares of K values each, or of all.
@@ -184,8 +189,6 @@ class Quantity(BoundedNumber):
 
     def _wald(self, level: float, target: str) -> np.ndarray | None:
         """The interval (2,) that holds for every distribution; None where there is none."""
-        from warner.results.linear_limits import UnbiasedShares
-
         block = getattr(self._of, "block", None)
         inner = self._of if block is None else self._of.of
         z = normal_quantile(level, self._estimate.data.degrees)
@@ -194,28 +197,40 @@ class Quantity(BoundedNumber):
             return self._holding(self._around(z, target))
         if not isinstance(inner, Linear):
             return None
-        unbiased = UnbiasedShares.of(self._estimate, target)
+        bounds = self._around_linear(inner, block, z, target)
+        if bounds is None:
+            return None
+        return np.asarray(holding(bounds[None], np.clip(float(self), *_range_of(self._of)))[0])
+
+    def _around_linear(
+        self, of: Linear, block: slice | None, z: float, target: str
+    ) -> np.ndarray | None:
+        """Limits (2,) of a linear function; None where no unbiased estimate is known."""
+        unbiased = _unbiased(self._estimate, target)
         if unbiased is None:
-            return self._of_sample_mean(inner, z, target) if block is None else None
+            return self._of_sample_mean(of, z, target) if block is None else None
         if block is None:
-            return unbiased.interval(inner.weights, level, float(self), inner.limits)
-        least, most = self._of.limits
-        weights, base = np.zeros((2, self._estimate.domain.size))
-        weights[block], base[block] = inner.weights, 1.0
-        bounds = unbiased.limits_of_ratio(weights, base, float(self), z)
-        return self._holding(np.clip(bounds, least, most))
+            bounds = unbiased.limits(of.weights, z)
+        else:
+            weights, base = np.zeros((2, self._estimate.domain.size))
+            weights[block], base[block] = of.weights, 1.0
+            bounds = unbiased.limits_of_ratio(weights, base, float(self), z)
+        return np.asarray(np.clip(bounds, *_range_of(self._of)))
 
     def _around(self, z: float, target: str) -> np.ndarray:
-        """Limits (2,) of a variance or a quantile; all of its range if reports say nothing."""
+        """Limits (2,) of a mean, a variance or a quantile; its range if reports say nothing."""
         from warner.results.linear_limits import UnbiasedShares
 
         result, block = self._estimate, getattr(self._of, "block", None)
-        of: Variance | Quantile = self._of if block is None else self._of.of
-        whole = np.array(of.limits)
+        of: Linear | Variance | Quantile = self._of if block is None else self._of.of
+        whole = np.array(_range_of(of))
+        if isinstance(of, Linear):
+            bounds = self._around_linear(of, block, z, target)
+            return whole if bounds is None else bounds
         if isinstance(of, Quantile) and of.q <= ROUNDING:
             # The quantile at 0 is the least value for any shares.
             return np.repeat(whole[:1], 2)
-        unbiased = UnbiasedShares.of(result, target) if isinstance(of, Variance) else None
+        unbiased = _unbiased(result, target) if isinstance(of, Variance) else None
         unbiased = unbiased or UnbiasedShares.on_cells(result.data, target)
         if unbiased is None:
             return whole
@@ -242,7 +257,7 @@ class Quantity(BoundedNumber):
         except (IdentifiabilityError, ArgumentError):
             return None
         assert fit is not None
-        return self._holding(_sampled(result, fit)[0].around(z, target))
+        return _sampled(result, fit)[0].around(z, target)
 
     @property
     def _is_share_of_numbers(self) -> bool:
@@ -268,9 +283,22 @@ class Quantity(BoundedNumber):
         if result.sums is None or not data.channel.has_likelihood or not data.domain.is_ordered:
             return None
         of_marginal = Solution(LogSpline().fit(data), data, LogSpline())
-        return Quantity(
-            float(np.atleast_1d(self._of(of_marginal.probabilities))[0]), of_marginal, self._of
-        )
+        value = float(np.atleast_1d(self._of(of_marginal.probabilities))[0])
+        return without_bins(Quantity(value, of_marginal, self._of))
+
+
+def _unbiased(estimate: Solution, target: str) -> UnbiasedShares | None:
+    """The unbiased shares of an estimate, for limits that hold wherever in bins numbers are."""
+    from warner.results.linear_limits import UnbiasedShares
+
+    unbiased = UnbiasedShares.of(estimate, target)
+    has_bins = estimate.data.channel.has_bins
+    return unbiased.for_heaps if unbiased is not None and has_bins else unbiased
+
+
+def _range_of(of: Any) -> tuple[float, float]:
+    """The least and the largest value of a function of the shares."""
+    return of.limits or (float(of.weights.min()), float(of.weights.max()))
 
 
 def anytime_limits(
@@ -510,9 +538,15 @@ def _ratio(estimate: Solution, of: Linear, block: slice) -> Ratio:
     return Ratio(float(numerator), float(denominator), np.array([[nn, nf], [nf, ff]]), limits)
 
 
-@_of_answers
 def mean(estimate: Solution) -> Quantity | tuple[Quantity, ...]:
     """Return the mean on each axis of the domain's points: see ``Estimate.mean``."""
+    number = mean_of_shares(estimate)
+    return number if isinstance(number, tuple) else without_bins(number)
+
+
+@_of_answers
+def mean_of_shares(estimate: Solution) -> Quantity | tuple[Quantity, ...]:
+    """The mean of the estimated shares on each axis of the domain's points."""
     points, ends = _points(estimate.domain, "mean"), estimate.domain.ends
     fit = estimate.fit.mean
     if fit is None:
@@ -576,8 +610,21 @@ def between_limits(numbers: Quantity | tuple[Quantity, ...]) -> Any:
     """
     if isinstance(numbers, tuple):
         return tuple(map(between_limits, numbers))
-    limits = numbers._around(_MIDDLE, "population")
+    of = numbers._of
+    limits = of.around(_MIDDLE) if isinstance(of, Ratio) else numbers._around(_MIDDLE, "population")
     return Quantity(float(np.clip(numbers, *limits)), numbers._estimate, numbers._of)
+
+
+def without_bins(number: Quantity) -> Quantity:
+    """The mean of numbers in bins moved as a variance is, to where numbers in the bins may be.
+
+    Shares in bins say nothing of this. The reports do, where devices took the numbers themselves.
+    """
+    result, of = number._estimate, getattr(number._of, "of", number._of)
+    is_mean = isinstance(of, Ratio) or (isinstance(of, Linear) and of.limits is not None)
+    if is_mean and result.data.channel.has_bins and not result.estimator.for_papers:
+        return cast(Quantity, between_limits(number))
+    return number
 
 
 def cumulative_on(domain: Domain) -> Cumulative:

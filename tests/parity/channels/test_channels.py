@@ -19,6 +19,7 @@ from warner import (
     Interval,
     KeyValue,
     RandomizedResponse,
+    SquareWave,
     SubsetSelection,
     UnaryEncoding,
 )
@@ -44,8 +45,40 @@ from warner.channels.hashed import _collisions
 from warner.errors import ArgumentError, IdentifiabilityError
 from warner.estimators.base import LikelihoodData, log_likelihood
 from warner.estimators.literature import averaged
-from warner.mechanisms import Mechanism, UtilityOptimizedRappor
+from warner.mechanisms import Mechanism, UtilityOptimizedRappor, WithNonresponse
 from warner.results.from_tally import likelihood_data
+
+
+@pytest.mark.parametrize("silent", [0, 1])
+@pytest.mark.parametrize("name", ["SquareWave", "Piecewise", "Laplace"])
+def test_the_inverse_has_the_mean_of_any_numbers_in_bins(name: str, silent: int) -> None:
+    """By the law of the reports of every grid point: the inverse is one of bins, and its mean is the
+    number itself. Rejects weighted least squares alone, several minutes off at the limits of 0 and
+    240 minutes, and estimates with nonresponse whose sum is not 1 at a heap, and is then moved.
+    """
+    mechanism = getattr(warner.mechanisms, name)(Interval(0, 240, bins=12), 2.0)
+    channel = (WithNonresponse(mechanism) if silent else mechanism).channel()
+    inverse = channel.influence(np.eye(12 + silent)).T
+    assert inverse @ channel.dense() == pytest.approx(np.eye(12 + silent), abs=1e-9)
+    grid = channel.unrounded()
+    answers = np.linspace(0, 240, grid.shape[1] - silent)
+    centres = np.append(mechanism.domain.points[:, 0], np.zeros(silent))
+    estimates = grid.rmatvec(inverse.T)
+    assert estimates @ centres == pytest.approx(np.append(answers, np.zeros(silent)), abs=1e-7)
+    assert estimates.sum(axis=1) == pytest.approx(1, abs=1e-9)
+    assert channel.at_limits() == pytest.approx(grid.columns(np.array([0, answers.size - 1])))
+    if silent:
+        assert estimates[:, -1] == pytest.approx(np.append(np.zeros(answers.size), 1), abs=1e-9)
+
+
+def test_a_stack_of_budgets_has_the_mean_of_any_numbers_in_bins() -> None:
+    """Rejects weights of the budgets that differ between bins."""
+    waves = [SquareWave(Interval(0, 240, bins=12), epsilon).channel() for epsilon in (1.0, 4.0)]
+    stack = stacked(waves, [300, 100])
+    reports = stack.at_limits()
+    centres = 10 + 20 * np.arange(12)
+    assert centres @ stack.invert(reports) == pytest.approx([0, 240], abs=1e-9)
+    assert stack.exact_scores() @ reports == pytest.approx(np.array([[-6, 6]]))
 
 
 @pytest.mark.parametrize("name", CHANNELS)

@@ -224,7 +224,8 @@ def test_a_ratio_to_everybody_has_the_limits_of_its_numerator() -> None:
 @pytest.mark.parametrize("target", ["population", "respondents"])
 def test_limits_of_a_variance_are_those_of_two_scores(name: str, target: str) -> None:
     """Without slack: scores s with A's = x and A's = x^2 of least variance, at the exact law of the
-    reports. Rejects a variance of the mean that is added twice, or to both limits.
+    reports; of numbers in bins the first is a line of the report. Rejects a variance of the mean
+    that is added twice, or to both limits.
     """
     domain, n = warner.Interval(0, 1, bins=8), 4000
     mechanism = getattr(warner, name)(domain, 2.0)
@@ -233,6 +234,10 @@ def test_limits_of_a_variance_are_those_of_two_scores(name: str, target: str) ->
     f = channel @ theta
     root = 1 / np.sqrt(channel.mean(axis=1))
     dual = np.linalg.pinv(channel * root[:, None]).T * root[:, None]
+    if name == "SquareWave":
+        places, reports = x - x.mean(), np.arange(len(channel))
+        line = np.polyfit(channel.T @ reports, places, 1) @ np.stack([reports, np.ones_like(f)])
+        dual += np.multiply.outer(line - dual @ places, places) / (places @ places)
     of_mean, of_squares = dual @ x, dual @ x**2
     unbiased = float(f @ of_squares - (f @ of_mean) ** 2)
 

@@ -740,7 +740,7 @@ epsilon = 2.0
 """
     Path("draft.toml").write_text(draft)
     shown = run("plan", "draft.toml", "--people", "2000", "--write", "study.toml").output
-    assert "mechanism = SquareWave" in shown and "of the mean" in shown
+    assert "mechanism = Piecewise" in shown and "of the mean" in shown
     (mechanism,) = warner.Study.load("study.toml").mechanisms.values()
     assert isinstance(mechanism, warner.mechanisms.WithNonresponse)
     assert warner.audit(mechanism).holds
