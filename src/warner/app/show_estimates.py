@@ -30,6 +30,7 @@ from warner.results.shown import (
 )
 from warner.results.tables import (
     NO_INTERVALS,
+    about_bins,
     about_intervals,
     about_steadied,
     counted_in_words,
@@ -174,6 +175,7 @@ def groups_shown(
         f"{SHRUNK} For estimates without this step, add -o FILE.csv." if is_marked else "",
         "" if is_bounded else NO_INTERVALS,
         drawn_to_the_middle(result for _, result in estimates if isinstance(result, Estimate)),
+        about_bins(result for _, result in estimates if isinstance(result, Estimate)),
         *(f"{name}: {text[0].lower()}{text[1:]}" for name, text in in_bands.items()),
     ]
     of_groups = [(key, result) for key, result in estimates if isinstance(result, Estimate)]

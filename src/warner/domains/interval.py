@@ -37,7 +37,8 @@ class Interval(Domain):
     """Real numbers in [low, high], whose distribution is estimated in equal bins.
 
     ``encode`` gives bins and ``decode`` their centres. Numeric mechanisms take the numbers
-    themselves and do not see the bins.
+    themselves and do not see the bins. Means hold for any numbers; shares and quantiles suppose
+    that numbers are spread evenly over each bin, so whole numbers belong into :class:`Integers`.
 
     Args:
         low: the lower limit, included.
@@ -107,9 +108,40 @@ class Interval(Domain):
         return np.asarray(np.minimum((share * self.size).astype(np.int64), self.size - 1))
 
     def position(self, values: Any) -> np.ndarray:
-        share = self._numbers(values) - self.low
+        array = self._numbers(values)
+        # Of one person or a few, a warning would tell whoever sees it what the answers are like.
+        if len(array) >= _MANY and self._are_whole(array):
+            low, high = int(self.low), int(self.high)
+            clipped = (
+                f" Integers takes no number outside {low} to {high}, as clip = true does here: "
+                "replace such numbers by the nearest limit first."
+            )
+            warn(
+                f"These answers from {low} to {high} are all whole numbers, but the shares of "
+                f"ranges and the quantiles will be estimated as if numbers were spread evenly over "
+                f"each of the {self.size} bins, and can be wrong. Use {self.integers}."
+                f"{clipped if self.clip else ''}",
+                FrameWarning,
+            )
+        share = array - self.low
         share /= self.high - self.low
         return np.asarray(np.clip(share, 0.0, 1.0, out=share))
+
+    @property
+    def integers(self) -> str:
+        """The domain of the whole numbers between the limits as it is written; "" of too many."""
+        if self.low % 1 or self.high % 1 or self.high - self.low > _MOST_WHOLE:
+            return ""
+        low, high = int(self.low), int(self.high)
+        return f"Integers({low}, {high}), which is integers = [{low}, {high}] in a study"
+
+    def _are_whole(self, array: np.ndarray) -> bool:
+        """Whether answers are whole numbers, and not all at a limit or in the middle of a bin."""
+        # Of other numbers the first ones tell.
+        if not self.integers or (array[:_MANY] % 1).any() or (array % 1).any():
+            return False
+        between = array[(array > self.low) & (array < self.high)] - self.low
+        return bool((between / self.bin_width % 1 != 0.5).any())
 
     def _numbers(self, values: Any) -> np.ndarray:
         """Answers as float64 within the limits; a narrower type could not hold the limits."""
@@ -150,6 +182,8 @@ class Interval(Domain):
 
 _BATCH = 20  # answers at once, of which a warning may tell how many lie outside
 _MOST = 0.5  # the part of them above which it warns
+_MANY = 1000  # answers at once, of which a warning may tell that all are whole numbers
+_MOST_WHOLE = 2048  # whole numbers; more are near enough to numbers that are spread evenly
 
 
 # -----------------------------------------------------------------------------------------------

@@ -186,7 +186,7 @@ class KeyMeans(Estimator):
 
     >>> from warner import Categorical, Interval, KeyValue, estimate
     >>> pay = KeyValue(Categorical(["a", "b"]), Interval(0, 10, bins=2), 4.0)
-    >>> answers = {"key": ["a", "b"] * 5000, "value": [2.0, 8.0] * 5000}
+    >>> answers = {"key": ["a", "b"] * 5000, "value": [2.1, 8.0] * 5000}
     >>> result = estimate(pay.tally(pay.randomize(answers)), KeyMeans())
     >>> bool(abs(result.conditional("a").mean() - 2) < 1)
     True

@@ -240,7 +240,7 @@ class Conditional(Tabular):
 
     >>> from warner import Categorical, Interval, KeyValue, estimate
     >>> pay = KeyValue(Categorical(["a", "b"]), Interval(0, 10, bins=8), 4.0, value="piecewise")
-    >>> answers = {"key": ["a", "b"] * 5000, "value": [2.0, 8.0] * 5000}
+    >>> answers = {"key": ["a", "b"] * 5000, "value": [2.1, 8.0] * 5000}
     >>> of_a = estimate(pay.tally(pay.randomize(answers))).conditional("a")
     >>> bool(abs(of_a.mean() - 2) < 1), of_a.mean().interval().shape, of_a.probabilities.shape
     (True, (2,), (8,))

@@ -44,6 +44,7 @@ from warner.results.solution import Solution
 from warner.results.tables import (
     ALL_PEOPLE,
     PEOPLE,
+    about_bins,
     about_clipped,
     about_combinations,
     about_intervals,
@@ -172,7 +173,11 @@ def blocks(
         shown.append(title(result))
     numbers = _of_numbers(result, level, kind)
     if len(numbers) > 1:
-        notes = [drawn_to_the_middle([result]), about_quantiles([result], numbers, kind)]
+        notes = [
+            drawn_to_the_middle([result]),
+            about_bins([result]),
+            about_quantiles([result], numbers, kind),
+        ]
         shown += ["", table_of_summaries(numbers, level, [*filter(None, notes)])]
     else:
         shown += [f"{row['text'].capitalize()} {in_brackets(row)}." for row in numbers]
@@ -362,15 +367,19 @@ def about_quantiles(
         return ""
     if kind == "posterior":
         return f"The intervals of median and quantiles hold about as often as they say if {_EVEN}."
-    whole = ", and are of whole bins" if results[0].domain.answered.is_binned else ""
+    is_binned, has_bins = results[0].domain.answered.is_binned, results[0].data.channel.has_bins
+    whole = [" are of whole bins"] * is_binned
+    held = [" hold for any answers, also where many people round to the same numbers"] * (
+        not has_bins
+    )
     in_command = (
         "in Python, "
         if len(results) > 1
         else "add --interval posterior to warner estimate. In Python, "
     )
     return (
-        "The intervals of median and quantiles hold for any answers, also where many people round "
-        f"to the same numbers{whole}. If {_EVEN}, narrower ones hold about as often: {in_command}"
+        f"The intervals of median and quantiles{', and'.join(held + whole)}. "
+        f"If {_EVEN}, narrower ones hold about as often: {in_command}"
         'use quantile(0.5).interval(kind="posterior").'
     )
 
@@ -383,6 +392,7 @@ def summaries_shown(
     notes = [
         design_effect_in_words(result),
         drawn_to_the_middle([result]),
+        about_bins([result]),
         about_quantiles([result], rows, kind, target),
         f"Each interval is for {PEOPLE[target]}. It holds for one number, not for all at once.\n",
     ]
@@ -417,6 +427,7 @@ def numbers_of_groups(result: Any, level: float = 0.95, target: str = "populatio
         about_intervals("own", target),
         ALL_PEOPLE if result.groups.last else "",
         drawn_to_the_middle([group for _, group in of_groups]),
+        about_bins([group for _, group in of_groups]),
         about_quantiles([group for _, group in of_groups], rows, None, target),
         f"With {result.domain.size:,} values, the share of a single value says little. To see all "
         f"shares, use to_frame() in Python, or {_IN_FILE}.",

@@ -411,7 +411,7 @@ def estimate_table(
         shrunk = [Column("shrunk_from", unit="data")]
     used = available_kind(result, target, kind)
     notes = [about_intervals(used, target), _mean(result), tells_nothing(result, shares)]
-    notes.append(drawn_to_the_middle([result]))
+    notes += [drawn_to_the_middle([result]), about_bins([result])]
     notes += [design_effect_in_words(result), *about_paper(result), *last]
     counted = "people" if counts_people(result.data) else None
     columns = [*share_columns(level, counted, used), STANDARD_ERROR, *_of_design(result), *shrunk]
@@ -483,12 +483,35 @@ def drawn_to_the_middle(results: Iterable[Any]) -> str:
     of_numbers = [one for one in of_numbers if isinstance(one.estimator, LogSpline)]
     few = [one.n for one in of_numbers if not tell_sections(one.data, one.fit.shares)]
     if not few:
-        return _MOST_AT_ONE_END if any(map(_most_at_one_end, of_numbers)) else ""
+        # A mean of numbers in bins is never far from the unbiased one.
+        points = [one for one in of_numbers if not one.data.channel.has_bins]
+        return _MOST_AT_ONE_END if any(map(_most_at_one_end, points)) else ""
     which = "so few reports" if len(of_numbers) == 1 else f"{max(few):,} reports or fewer"
     return (
         f"From {which}, means and quantiles are on average estimated too near to the middle of the "
         "range. Their intervals allow for this, so compare groups by the intervals."
     )
+
+
+def about_bins(results: Iterable[Any]) -> str:
+    """What is supposed of numbers in bins, by the domain that results share; "" without bins."""
+    result = next((one for one in results if one.domain.answered.is_binned), None)
+    if result is None:
+        return ""
+    domain, channel = result.domain.answered, result.data.channel
+    if not any(group.has_bins for group in channel.groups()):
+        return (
+            f"A report tells of one of the {domain.size:,} bins only. Means and quantiles are "
+            "estimated as if numbers were spread evenly over each bin."
+        )
+    sentences = [
+        "Shares and quantiles are estimated as if numbers were spread evenly over each of the "
+        f"{domain.size:,} bins. Where many people gave the same number, they can be wrong by more "
+        "than their intervals say.",
+        "Means have no such error." if channel.has_bins else "",
+        f"Whole numbers belong into {domain.integers}." if domain.integers else "",
+    ]
+    return " ".join(filter(None, sentences))
 
 
 # Measured, with four fifths of the people at the first of 40 numbers: of 800 reports by one

@@ -383,6 +383,51 @@ def test_numbers_in_another_unit_are_warned_of() -> None:
     assert "outside the limits" not in str(warner.estimate(minutes.tally(reports)))
 
 
+def test_whole_numbers_in_bins_are_warned_of_and_integers_are_named() -> None:
+    """Rejects silence on minutes that all lie at the edges of their bins; a warning of one person or
+    a few; and one of numbers with decimals, of middles of bins, and of far more whole numbers.
+    """
+    rng = np.random.default_rng(4)
+    minutes = rng.gamma(2, 30, 1000).clip(0, 240)
+    text = r"from 0 to 240 are all whole numbers.*48 bins.*Use Integers\(0, 240\), which is "
+    text += r"integers = \[0, 240\] in a study\."
+    for answers in (minutes.round(), 10 * (minutes / 10).round(), minutes.astype(int)):
+        for clip, more in ((False, "$"), (True, " Integers takes no number outside 0 to 240")):
+            wave = SquareWave(Interval(0, 240, 48, clip=clip), 1.0)
+            with pytest.warns(FrameWarning, match=text + more):
+                wave.randomize(answers, rng)
+    device = SquareWave(Integers(0, 240), 1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        device.randomize(minutes.round(), rng)  # what the warning names takes these answers
+        wave = SquareWave(Interval(0, 240, 48), 1.0)
+        wave.randomize([30.0])
+        wave.randomize(minutes.round()[:999], rng)
+        wave.randomize(minutes, rng)
+        wave.randomize(np.append(minutes.round(), 7.5), rng)
+        wave.randomize(240.0 * rng.integers(0, 2, 1000), rng)  # only limits, which have atoms
+        SquareWave(Interval(0, 240, 24), 1.0).randomize(5 + 10.0 * rng.integers(0, 24, 1000), rng)
+        SquareWave(Interval(0, 10**6, 50), 1.0).randomize(rng.integers(0, 10**6, 1000), rng)
+
+
+@pytest.mark.parametrize("make", [SquareWave, Laplace])
+def test_tables_say_what_is_supposed_of_numbers_in_bins(make: type[Mechanism]) -> None:
+    """Rejects the sentences of numbers themselves where devices reported bins, and vice versa."""
+    rng, minutes = np.random.default_rng(5), Interval(0, 240, 48)
+    answers = rng.gamma(2, 30, 2000).clip(0, 240)
+    wave, labels = make(minutes, 2.0), warner.RandomizedResponse(minutes, 4.0)
+    exact = "spread evenly over each of the 48 bins. Where many people gave the same number, they"
+    bins = "A report tells of one of the 48 bins only. Means and quantiles are estimated as if"
+    for mechanism, said, silent in ((wave, exact, bins), (labels, bins, exact)):
+        result = warner.estimate(mechanism.tally(mechanism.randomize(answers, rng)))
+        shown = " ".join(str(result).split())
+        assert said in shown and silent not in shown
+        assert ("Means have no such error." in shown) == (mechanism is wave)
+    assert "Whole numbers belong into Integers(0, 240), which is integers = [0, 240]" in " ".join(
+        str(warner.estimate(wave.tally(wave.randomize(answers, rng)))).split()
+    )
+
+
 def test_numbers_go_through_files(tmp_path: Path) -> None:
     from warner.io import read_values
 

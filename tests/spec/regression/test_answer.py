@@ -555,6 +555,7 @@ MAKERS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:These answers from 0 to 9 are all whole numbers")
 @pytest.mark.parametrize("name", MAKERS)
 def test_noise_is_averaged_out(name: str) -> None:
     rng = np.random.default_rng(3)

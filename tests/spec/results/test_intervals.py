@@ -777,7 +777,7 @@ def test_shares_of_those_who_answered_hold_at_every_look_too() -> None:
 
 def test_a_mean_of_noisy_numbers_holds_at_every_look() -> None:
     mechanism = Laplace(Interval(0, 10, 4), 2.0)
-    reports = mechanism.randomize([4.0, 6.0] * 1000, rng=np.random.default_rng(4))
+    reports = mechanism.randomize([4.5, 6.0] * 1000, rng=np.random.default_rng(4))
     result = estimate(mechanism.tally(reports), "mean")
     (once,), (always,) = result.means(), result.means(kind="anytime:2000")
     assert result.fit.mean is not None

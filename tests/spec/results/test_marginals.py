@@ -616,7 +616,7 @@ def _plans_and_minutes(by: bool = False) -> warner.Tally:
     app = warner.PerAttribute(
         {"plan": RandomizedResponse(plans, 2.0), "minutes": warner.SquareWave(minutes, 2.0)}
     )
-    people = {"plan": ["free", "pro", "free"] * 400, "minutes": [20.0, 90.0, 70.0] * 400}
+    people = {"plan": ["free", "pro", "free"] * 400, "minutes": [20.5, 90.5, 70.5] * 400}
     region = {"region": ["east", "west"] * 600} if by else None
     return app.tally(app.randomize(people, rng), region)
 

@@ -150,10 +150,17 @@ def test_an_interval_that_is_made_again_is_the_same_and_holds_the_estimate() -> 
 
 
 def test_a_mean_of_people_who_are_mostly_at_one_end_says_that_it_is_drawn_to_the_middle() -> None:
-    """Rejects silence on cigarettes a day, whose mean is too high by most of a standard error."""
-    mechanism, rng = SquareWave(Interval(0, 40, bins=40), 1.0), np.random.default_rng(7)
+    """Rejects silence on cigarettes a day, whose mean is too high by most of a standard error, and
+    the sentence on numbers in bins, whose mean is near the unbiased one.
+    """
+    whole, rng = SquareWave(Integers(0, 40), 1.0), np.random.default_rng(7)
+    in_bins = SquareWave(Interval(0, 40, bins=40), 1.0)
     answers = np.where(rng.random(3000) < 0.8, 0.0, rng.normal(12, 5, 3000).clip(0, 40))
-    for values, is_said in ((answers, True), (rng.uniform(0, 40, 3000), False)):
+    for mechanism, values, is_said in (
+        (whole, answers.round(), True),
+        (whole, rng.uniform(0, 40, 3000).round(), False),
+        (in_bins, answers, False),
+    ):
         shown = " ".join(
             str(warner.estimate(mechanism.tally(mechanism.randomize(values, rng)))).split()
         )

@@ -546,7 +546,7 @@ def test_a_table_of_quartiles_says_why_their_intervals_are_wide_and_how_they_are
     minutes = warner.SquareWave(Interval(0, 240, bins=24), 2.0)
     rng = np.random.default_rng(3)
     tally = minutes.tally(minutes.randomize(rng.gamma(4, 20, 4_000).clip(0, 239), rng))
-    result, words = warner.estimate(tally), "round to the same numbers, and are of whole bins. If "
+    result, words = warner.estimate(tally), "median and quantiles are of whole bins. If "
     assert words in " ".join(str(result).split())
     assert "whole bins" not in str(warner.estimate(tally, "Inversion"))
     tally.save(tmp_path / "tally.json")

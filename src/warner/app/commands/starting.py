@@ -254,7 +254,22 @@ def new(
     study = study if people is None else with_mechanisms(study, people)
     write_text(study.text(), output)
     why = "Columns left out, because you named them neither secret nor public"
-    tell(study, output, answers, [f"{why}: {listed(left)}."] if left else [])
+    notes = [f"{why}: {listed(left)}."] if left else []
+    tell(study, output, answers, [*notes, *filter(None, map(about_parts, questions[0]))])
+
+
+def about_parts(question: Question) -> str:
+    """The sentence on equal parts of whole numbers, which do not fill them evenly; else ""."""
+    if question.bins is None or question.limits is None or question.kind != "integers":
+        return ""
+    low, high = question.limits
+    if not (low.lstrip("-").isdecimal() and high.lstrip("-").isdecimal()):
+        return ""
+    return (
+        f"WARNING: {question.name} has whole numbers, and its shares will be estimated as if they "
+        f"were spread evenly over each of {question.bins} parts. So shares can be wrong. Write "
+        f"--range {question.name}={low}:{high}, without the {question.bins} parts."
+    )
 
 
 def refuse_existing(output: str, answers: str | None, force: bool) -> None:

@@ -48,6 +48,7 @@ from warner.results.named_summaries import Named, bands, has_bands, summary_rows
 from warner.results.shown import figures_of
 from warner.results.tables import (
     NO_INTERVALS,
+    about_bins,
     about_steadied,
     asked_in_words,
     design_effect_in_words,
@@ -262,8 +263,8 @@ class Question:
         if self._summary_rows:
             caption = "Numbers that sum up the answers"
             blocks.append(table_of_summaries(caption, self._summary_rows, level))
-            if few := drawn_to_the_middle([self.estimate]):
-                blocks.append(few)
+            about = [drawn_to_the_middle([self.estimate]), about_bins([self.estimate])]
+            blocks += filter(None, about)
         return Section(self.heading, tuple(blocks), tuple(self._parts()))
 
     def _on_one_page(self) -> list[Block]:
@@ -520,8 +521,9 @@ class Question:
             "The shares of each group were estimated from its own reports alone. Smaller groups "
             "have wider intervals."
         ]
-        if self.summaries and (few := drawn_to_the_middle(one for _, one in self._groups_alone)):
-            blocks.append(few)
+        if self.summaries:
+            alone = [one for _, one in self._groups_alone]
+            blocks += filter(None, [drawn_to_the_middle(alone), about_bins(alone)])
         if len(groups) < len(self._each_group):
             nobody = [visible(label(key)) for key in self._each_group if key not in groups]
             blocks.append(f"No reports: {'; '.join(nobody[:_MOST_GROUPS])}.")

@@ -286,3 +286,27 @@ def test_a_column_of_many_labels_is_refused_with_what_works(
     for option in ("--values", "--range"):
         if (stated := re.search(f"{option} tool=[A-Z0-9:,]+", text)) is not None:
             assert "Still to be decided" not in run(*asked, *stated[0].split()).stderr
+
+
+def test_equal_parts_of_whole_numbers_are_warned_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects minutes of a study in bins that they do not fill, without a word; and the warning on
+    numbers with decimals, or on parts around the whole numbers.
+    """
+    monkeypatch.chdir(tmp_path)
+    lines = [f"{i % 60},{i % 60}.5" for i in range(100)]
+    Path("answers.csv").write_text("\n".join(["minutes,weight", *lines]) + "\n")
+    for column, limits, is_said in (
+        ("minutes", "0:60:12", True),
+        ("minutes", "0:60", False),
+        ("minutes", "-0.5:60.5:61", False),
+        ("weight", "0:60:12", False),
+    ):
+        told = ("--secret", column, "--range", f"{column}={limits}", "-o", "study.toml", "--force")
+        shown = " ".join(run("new", "answers.csv", *told).output.split())
+        said = (
+            "WARNING: minutes has whole numbers, and its shares will be estimated as if they were"
+        )
+        assert (said in shown) == is_said
+        assert ("Write --range minutes=0:60, without the 12 parts." in shown) == is_said

@@ -455,7 +455,7 @@ def test_of_many_answers_the_largest_are_shown_and_the_others_together() -> None
 
 def test_numbers_are_shown_by_at_most_twelve_ranges_that_hold_all() -> None:
     mechanism = warner.SquareWave(warner.Interval(0, 60, 60), 4.0)
-    report = _report({"x": mechanism}, {"x": [float(i % 30) for i in range(3000)]})
+    report = _report({"x": mechanism}, {"x": [i % 30 + 0.5 for i in range(3000)]})
     shares, summaries = (b for b in report.sections[1].blocks if isinstance(b, Table))
     ((heading, bars),) = shares.pictures().items()
     assert len(bars) == 12 and shares.rows[0]["value"] == "0 to 5" and heading.startswith("0 to ")
@@ -751,7 +751,7 @@ def test_keys_and_tables_of_pairs_have_reports_by_group(here: Path) -> None:
         'mechanism = "RandomizedResponse"\nepsilon = 2.0\n'
         '[public.ward]\nvalues = ["north", "south"]\n'
     )
-    lines = [f"{'police' if i % 3 else 'fire'},{i % 90},{'xyz'[i % 3]},yes" for i in range(1500)]
+    lines = [f"{'police' if i % 3 else 'fire'},{i % 90}.5,{'xyz'[i % 3]},yes" for i in range(1500)]
     wards = ("north", "south")
     rows = [f"{wards[i % 2]},{line}\n" for i, line in enumerate(lines)]
     Path("mixed.csv").write_text("ward,pay_key,pay_value,a,b\n" + "".join(rows))
