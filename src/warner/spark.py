@@ -153,7 +153,7 @@ class _Randomizing:
         for batch in batches:
             if not batch.num_rows:
                 continue
-            answers = encoded_batch({**self.public, **self.mechanisms}, batch)
+            answers, _ = encoded_batch({**self.public, **self.mechanisms}, batch)
             people = len(next(iter(answers.values())))
             if not people:
                 continue

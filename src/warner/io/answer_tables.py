@@ -1,6 +1,6 @@
-"""Files of answers that are read whole: JSON, JSON lines, Feather and Excel.
+"""Answers that are read whole: files of JSON, JSON lines, Feather and Excel, and data frames.
 
-Cells become texts, as those of CSV are, except those of Feather, which has types.
+Cells become texts, as those of CSV are, except those of Feather and of frames, which have types.
 """
 
 from __future__ import annotations
@@ -18,8 +18,16 @@ from itertools import dropwhile
 from typing import Any
 
 from warner._core.checks import kind
-from warner._core.errors import FileError, ValuesError, WarnerError
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    EmptyError,
+    FileError,
+    ValuesError,
+    WarnerError,
+)
 from warner._core.extras import feather, imported, pa, pc
+from warner._core.text import meant
 from warner.io.file_format import ROWS_PER_BATCH, AnswerTable
 
 _MOST_BYTES = 2**29  # of a file that is read whole, and of all that an Excel file unzips to
@@ -243,3 +251,47 @@ def _rows(sheet: Any, width: int | None = None, as_values: bool = True) -> Itera
     sheet.reset_dimensions()  # other programs state a size that is too small
     rows = sheet.iter_rows(max_col=width, values_only=as_values)
     return dropwhile(lambda row: all(getattr(c, "value", c) is None for c in row), rows)
+
+
+def answer_batch(answers: Any, names: Sequence[str]) -> pa.RecordBatch:
+    """The columns of these names, of a data frame of any library or a dict of columns."""
+    nw = imported("narwhals.stable.v2")
+
+    columns: dict[str, Any]
+    if isinstance(answers, Mapping):
+        columns = dict(answers)
+        others = [name for name in columns if name not in names]
+    else:
+        frame = None
+        with contextlib.suppress(TypeError):
+            frame = nw.from_native(answers).lazy()
+        if frame is None:
+            rule = "must be a data frame or a dict of columns"
+            raise ArgumentTypeError("answers", rule, kind(answers))
+        in_frame = frame.collect_schema().names()
+        present = [name for name in names if name in in_frame]
+        others = [name for name in in_frame if name not in names]
+        collected = frame.select(present).collect()
+        columns = {name: collected[name] for name in present}
+    if lacking := [name for name in names if name not in columns]:
+        rule, remedy = f"have no column {lacking[0]!r}", meant(lacking[0], others)
+        needed = f"The columns that are needed are {', '.join(names)}"
+        raise ArgumentError("answers", rule, None, remedy or needed)
+    arrays = {name: _as_arrow(name, columns[name]) for name in names}
+    if len({len(array) for array in arrays.values()}) > 1:
+        rule = "must have one row for each person in every column"
+        raise ArgumentError("answers", rule, "columns of different lengths")
+    if not len(next(iter(arrays.values()))):
+        raise EmptyError("answers", "must not be empty", None, "Pass at least one row")
+    return pa.RecordBatch.from_pydict(arrays)
+
+
+def _as_arrow(name: str, column: Any) -> pa.Array:
+    """A column of answers as an array of Arrow, whose errors may quote answers."""
+    array = None
+    with contextlib.suppress(pa.ArrowException, TypeError, ValueError):
+        array = column.to_arrow() if hasattr(column, "to_arrow") else pa.array(column)
+    if array is None:
+        rule = "must hold answers of one type, such as text or numbers"
+        raise ArgumentTypeError(f"column {name!r}", rule, None, "Convert the column first")
+    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array

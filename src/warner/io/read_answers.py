@@ -324,8 +324,8 @@ def _problem(shown: str, error: Exception, bare: bool) -> WarnerError:
 
 def encoded_batch(
     takers: Mapping[str, Domain | Mechanism], batch: pa.RecordBatch
-) -> dict[str, np.ndarray]:
-    """The answers (m,) in a batch of rows, as mechanisms take them."""
+) -> tuple[dict[str, np.ndarray], np.ndarray | None]:
+    """The answers (m,) in a batch of rows, as mechanisms take them; the rows kept, None for all."""
     refused = _Refused()
     answers = {
         name: refused.collect(partial(_encoded, taker, batch, name, 0))
@@ -333,7 +333,9 @@ def encoded_batch(
     }
     refused.raise_them()
     rows = _kept(takers, batch, 0, None)
-    return answers if rows is None else {name: column[rows] for name, column in answers.items()}
+    if rows is not None:
+        answers = {name: column[rows] for name, column in answers.items()}
+    return answers, rows
 
 
 def answer_columns(name: str, taker: Domain | Mechanism) -> list[str]:

@@ -14,17 +14,26 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self
 
+import numpy as np
+
 from warner._core import html
 from warner._core.checks import kind, show, unknown
-from warner._core.errors import ArgumentError, ArgumentTypeError, StudyError
-from warner._core.foreign_tables import ColumnNames, columns_of_frame, foreign_table
-from warner._core.names import Hinting
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    FrameWarning,
+    StudyError,
+    warn,
+)
+from warner._core.foreign_tables import ColumnNames, columns_of_frame, foreign_table, index_of
+from warner._core.names import Hinting, explained
 from warner._core.sampling import Source
 from warner._core.survey_design import SurveyDesign
 from warner._core.text import canonical, nearest, unreadable
 from warner.domains import Domain, Integers, Product
+from warner.io.answer_tables import answer_batch
 from warner.io.frames import attribute_columns
-from warner.io.read_answers import answer_columns
+from warner.io.read_answers import answer_columns, encoded_batch
 from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, Permanent
 from warner.mechanisms.composite import PerAttribute
 from warner.mechanisms.one_of import of_changed_answers, permanent_of_people
@@ -470,7 +479,19 @@ class Study(Hinting):
         """The mechanism whose report is the tuple of one person's reports, for joint shares.
 
         Where ``[ask]`` draws what each person is asked, that mechanism itself.
+
+        Raises:
+            ArgumentError: a question with items, of which each person is asked only some.
         """
+        of_items = [name for name, m in self.mechanisms.items() if isinstance(m, OneOf)]
+        if of_items and not self.draw:
+            rule = f"cannot be made, because each person is asked only some items of {of_items[0]}"
+            remedy = (
+                "Randomise and count each question by itself: tallies = "
+                "study.tally(study.randomize(answers)), and then warner.estimate"
+                f"(tallies[{of_items[0]!r}])"
+            )
+            raise ArgumentError("study.together", rule, None, remedy)
         return self.draw or PerAttribute(self.mechanisms)
 
     @property
@@ -484,6 +505,75 @@ class Study(Hinting):
         """The domain of each attribute; of attributes together their Product."""
         study = next(iter(self.by_group.values()))
         return {name: m.domain for name, m in study.mechanisms.items()}
+
+    @explained
+    def randomize(self, answers: Any, rng: np.random.Generator | None = None) -> dict[str, Reports]:
+        """Randomise the answers of a data frame, as ``warner randomize`` does those of a file.
+
+        Args:
+            answers: a data frame of any library, or a dict of columns, with one row for each person
+                and the columns of a file of answers; further columns are not read. The answer to
+                ``items`` is a list of the ticked ones, or a text that names them.
+            rng: None for the operating system's randomness, which real answers need. A
+                ``numpy.random.Generator`` makes a repeatable simulation, whose reports are marked
+                as simulated.
+
+        Returns:
+            {attribute: Reports}, which :meth:`tally` takes. They are in the order of the rows, and
+            have the index of a pandas frame. With ``missing = "drop"`` people without an answer are
+            left out.
+
+        Raises:
+            ValuesError: answers outside their domain, all of them, by column and row.
+            ArgumentError: a column is missing; the study has groups, or questions on paper whose
+                answers people randomise themselves, or ``[repeat]``.
+            ArgumentTypeError: ``answers`` of another sort.
+            EmptyError: no answers.
+
+        Warns:
+            FrameWarning: people were left out.
+
+        >>> study = Study.parse('''
+        ... [attributes.smokes]
+        ... values = ["no", "yes"]
+        ... mechanism = "RandomizedResponse"
+        ... epsilon = 1.0
+        ... [attributes.services]
+        ... items = ["bank", "post"]
+        ... epsilon = 1.0
+        ... ''')
+        >>> answers = {"smokes": ["no", "yes"], "services": [["bank", "post"], []]}
+        >>> {name: tally.n for name, tally in study.tally(study.randomize(answers)).items()}
+        {'smokes': 2, 'services': 2}
+        """
+        if self.groups:
+            rule = "has groups, whose people answer different questions or mechanisms"
+            remedy = f"Randomise each group by itself: study.groups[{next(iter(self.groups))!r}]"
+            raise ArgumentError("study", rule, None, f"{remedy}.randomize(...)")
+        source = Source(rng)
+        by_card = [name for name, m in self.mechanisms.items() if m.is_on_paper]
+        if by_card and not source.simulated:
+            rule = (
+                f"asks {', '.join(by_card)} on paper, where people randomise their answers "
+                "themselves. If what they said were randomised once more, estimates would be wrong"
+            )
+            remedy = "To simulate people who answer, pass rng=numpy.random.default_rng(1)"
+            raise ArgumentError("study", rule, None, remedy)
+        batch = answer_batch(answers, self.answer_columns)
+        encoded, rows = encoded_batch(self.mechanisms, batch)
+        index = index_of(answers)
+        if rows is not None and len(rows) < batch.num_rows:
+            index = None if index is None else index[rows]
+            warn(
+                f"{batch.num_rows - len(rows):,} of {batch.num_rows:,} people are left out with "
+                'all their answers, because an answer is missing (missing = "drop" in the study). '
+                "Leave the same people out of columns that you count by.",
+                FrameWarning,
+            )
+        return {
+            name: Reports(reports.header, reports.columns, reports.simulated, index)
+            for name, reports in self.randomize_encoded(encoded, source).items()
+        }
 
     def randomize_encoded(self, batch: Mapping[str, Any], source: Source) -> dict[str, Reports]:
         """Return the reports of each attribute.

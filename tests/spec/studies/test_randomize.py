@@ -1,0 +1,168 @@
+"""Answers of a data frame, randomised as the study says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+from tests.refusals import refused
+from warner import Study, estimate
+from warner.app.cli import main
+from warner.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    EmptyError,
+    FrameWarning,
+    ValuesError,
+)
+from warner.io import tally_file
+
+WEEKS = """
+[public.week]
+values = ["W48", "W49"]
+[attributes.theme]
+values = ["light", "dark", "auto"]
+mechanism = "RandomizedResponse"
+epsilon = 1.0
+[attributes.minutes]
+interval = { low = 0, high = 240, bins = 48 }
+mechanism = "SquareWave"
+epsilon = 1.0
+[attributes.items]
+items = ["sync", "share", "print", "search"]
+epsilon = 1.0
+"""
+OTHERS = """
+[attributes.sex]
+values = ["f", "m"]
+[attributes.smokes]
+values = ["no", "yes"]
+missing = "answer"
+[[joint]]
+attributes = ["sex", "smokes"]
+mechanism = "RandomizedResponse"
+epsilon = 1.0
+[attributes.pay]
+keys = ["police", "fire"]
+interval = { low = 0, high = 100, bins = 4 }
+mechanism = "KeyValue"
+value = "piecewise"
+epsilon = 1.0
+[attributes.services]
+items = ["bank", "post"]
+split = "/"
+epsilon = 1.0
+[attributes.units]
+integers = [0, 9]
+missing = "drop"
+mechanism = "RandomizedResponse"
+epsilon = 1.0
+"""
+DRAWN = """
+[ask]
+each = "pair"
+epsilon = 2.0
+[attributes.theme]
+values = ["light", "dark", "auto"]
+[attributes.size]
+integers = [0, 9]
+[attributes.sex]
+values = ["f", "m"]
+"""
+ANSWERS = {
+    "theme": ["light", "dark", "auto", "dark"] * 30,
+    "minutes": [0.0, 12.5, 240.0, 30.25] * 30,
+    "items": ["sync;share", "", "print", "search, sync"] * 30,
+    "week": ["W48", "W49", "W49", "W48"] * 30,
+    "sex": ["f", "m", "m", "f"] * 30,
+    "smokes": ["no", "", "yes", "yes"] * 30,
+    "pay_key": ["police", "fire", "fire", "fire"] * 30,
+    "pay_value": [1.0, 2.0, 99.5, 3.0] * 30,
+    "services/bank": [0, 1, 1, 0] * 30,
+    "services/post": ["yes", "no", "no", "no"] * 30,
+    "size": [3, 4, 9, 0] * 30,
+    "units": [3, None, 9, 0] * 30,
+}
+
+
+def _command(study: str, folder: Path) -> dict[str, Any]:
+    (folder / "study.toml").write_text(study)
+    pl.DataFrame(ANSWERS, strict=False).write_csv(folder / "answers.csv")
+    files = [str(folder / name) for name in ("study.toml", "answers.csv", "reports.parquet")]
+    options = ["--seed", "1", "--keep-order", "-o"]
+    result = CliRunner().invoke(main, ["randomize", *files[:2], *options, files[2]])
+    assert result.exit_code == 0, result.output
+    return tally_file(files[2])
+
+
+@pytest.mark.filterwarnings("ignore::warner.errors.FrameWarning")
+@pytest.mark.parametrize("library", ["pandas", "polars", "lazy", "dict"])
+@pytest.mark.parametrize("study", [WEEKS, OTHERS, DRAWN], ids=["weeks", "others", "drawn"])
+def test_a_frame_is_randomised_as_the_command_randomises_a_file(
+    study: str, library: str, tmp_path: Path
+) -> None:
+    """Rejects: a method that knows only one column for each question, as pandas has it, or keeps
+    people whom the study leaves out."""
+    frame: Any = pl.DataFrame(ANSWERS, strict=False)
+    frame = {"pandas": frame.to_pandas, "lazy": frame.lazy}.get(library, lambda: frame)()
+    frame = ANSWERS if library == "dict" else frame
+    plan = Study.parse(study)
+    tallies = plan.tally(plan.randomize(frame, np.random.default_rng(1)))
+    assert tallies == {n: tally.total() for n, tally in _command(study, tmp_path).items()}
+
+
+def test_items_stand_beside_other_questions_and_are_counted_by_week() -> None:
+    """Rejects: study.together, which no study with items has, as the only way to reports."""
+    study, rng = Study.parse(WEEKS), np.random.default_rng(2)
+    frame = pd.DataFrame(ANSWERS, index=np.arange(120)[::-1])
+    frame["items"] = [text.replace(", ", ";").split(";") if text else [] for text in frame["items"]]
+    tallies = study.tally(study.randomize(frame, rng), frame["week"].sample(frac=1, random_state=1))
+    assert {tally["W48",].n for tally in tallies.values()} == {60}
+    assert estimate(tallies["items"].total())["sync"].high <= 1
+    said = refused(ArgumentError, "only some items of items", lambda: study.together)
+    assert "study.tally(study.randomize(answers))" in said
+
+
+def test_what_is_no_answer_is_refused_and_quoted_nowhere() -> None:
+    """Rejects: the errors of Arrow, which quote answers."""
+    study, good = Study.parse(WEEKS), pl.DataFrame(ANSWERS, strict=False).to_pandas()
+    renamed = good.rename(columns={"theme": "Theme"})
+    said = refused(ArgumentError, "no column 'theme'", study.randomize, renamed)
+    assert "'Theme' meant" in said
+    refused(ArgumentTypeError, "a data frame", study.randomize, 3)
+    refused(EmptyError, "empty", study.randomize, good.head(0))
+    mixed = good.assign(theme=[1, *["secret"] * 119])
+    said = refused(ArgumentTypeError, "of one type", study.randomize, mixed)
+    assert "secret" not in said
+    refused(ValuesError, "'minutes', data row 1", study.randomize, good.assign(minutes=999.0))
+    refused(ArgumentError, "different lengths", study.randomize, {**ANSWERS, "theme": ["light"]})
+
+
+def test_groups_and_cards_are_randomised_where_they_belong() -> None:
+    """Rejects: answers that people randomised on paper, and randomised once more."""
+    one = '[attributes.smokes]\nvalues = ["no", "yes"]\n'
+    groups = "".join(
+        f'[[groups]]\nname = "{n}"\n[groups.attributes.smokes]\nepsilon = {e}\n'
+        for n, e in (("north", 1.0), ("south", 2.0))
+    )
+    study = Study.parse(f'{one}mechanism = "RandomizedResponse"\n{groups}')
+    answers = {"smokes": ["no", "yes"]}
+    refused(ArgumentError, r"study.groups\['north'\].randomize", study.randomize, answers)
+    assert len(study.groups["north"].randomize(answers)["smokes"]) == 2
+    card = Study.parse(f'{one}design = "crosswise:1/4"\n')
+    refused(ArgumentError, "on paper", card.randomize, answers)
+    assert card.randomize(answers, np.random.default_rng(1))["smokes"].simulated
+
+
+def test_people_who_are_left_out_are_counted_aloud() -> None:
+    """Rejects: fewer reports than rows in silence."""
+    study = Study.parse(OTHERS)
+    with pytest.warns(FrameWarning, match="30 of 120 people are left out"):
+        reports = study.randomize(pl.DataFrame(ANSWERS, strict=False).to_pandas())
+    assert reports["units"].index.tolist()[:4] == [0, 2, 3, 4]
