@@ -142,6 +142,8 @@ class Column:
         ends: the keys of the two ends of an interval, which then stand in one cell.
         has_value: whether the value at ``key`` stands in the same cell before them: "2 (1 to 3)".
         decimals: those of shares and points; None for as many as the column needs.
+        shown: where the text stands in a row that people read in place of the data, as where a
+            column has shares and other numbers; "" for the data as the unit writes them.
     """
 
     key: str
@@ -151,6 +153,7 @@ class Column:
     ends: tuple[str, str] | None = None
     decimals: int | None = None
     has_value: bool = False
+    shown: str = ""
 
     @property
     def heading(self) -> str:
@@ -192,6 +195,8 @@ class Column:
 
     def cells(self, rows: Sequence[Row], decimals: int | None = None) -> list[str]:
         """The cells for people; shares and points have ``decimals``, or as many as they need."""
+        if self.shown:
+            return [row[self.shown] for row in rows]
         if not self.is_number:
             return [entry(row[self.key]) for row in rows]
         if self.decimals is not None:

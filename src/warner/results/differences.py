@@ -224,7 +224,10 @@ class Differences(Tabular):
     def table(self) -> Table:
         """The differences as a table: the group minus the reference."""
         # The shares of groups stand in other tables, inside their bounds and with less error.
-        points, share = ("points", "data") if self.of == "shares" else ("number", "number")
+        points, share = {
+            "shares": ("points", "data"),
+            "numbers": ("points", "share"),  # of rows that are shares
+        }.get(str(self.of), ("number", "number"))
         interval = Column("interval", f"{100 * self.level:.4g} % interval", points)
         of_rounds = self._rows and "low_if_kept" in self._rows[0]
         ends = ("low_if_kept", "high_if_kept")
@@ -248,15 +251,11 @@ class Differences(Tabular):
         rows: Sequence[dict[str, Any]] = self._rows
         if self.of == "numbers":  # means and shares have different units
             figures = ("estimate", "reference_estimate", "difference", "interval")
-            keys = {key: f"{key} in words" for key in figures}
-            columns = [
-                replace(c, key=keys[c.key], title=c.title or c.key, unit="number", ends=None)
-                if c.key in keys
-                else c
-                for c in columns
-            ]
+            texts = {key: f"{key} in words" for key in figures}
+            columns = [replace(c, shown=texts.get(c.key, "")) for c in columns]
+            columns.append(Column("is_share", unit="data"))
             rows = [
-                row | dict(zip(keys.values(), figures_of_difference(row), strict=True))
+                row | dict(zip(texts.values(), figures_of_difference(row), strict=True))
                 for row in rows
             ]
         notes = [
@@ -955,23 +954,27 @@ _BEYOND = (
 def figures_of_difference(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
     """Both numbers, their difference and its interval as texts with the same decimals.
 
+    The difference is rounded by itself: that of two rounded numbers can be further off.
+
     >>> row = {"estimate": 0.284, "reference_estimate": 0.2612, "difference": 0.0228,
     ...        "low": -0.01, "high": 0.05, "is_share": True}
     >>> figures_of_difference(row)
     ('28.4 %', '26.1 %', '+2.3 points', '-1.0 to +5.0')
+    >>> means = {"estimate": 42.644, "reference_estimate": 37.577, "difference": 5.067}
+    >>> figures_of_difference(means | {"low": 1.9, "high": 8.1, "is_share": False})
+    ('42.6', '37.6', '+5.1', '+1.9 to +8.1')
     """
     scale, unit = (100, " %") if row["is_share"] else (1, "")
-    keys = ("estimate", "reference_estimate", "low", "high")
-    a, b, low, high = (scale * float(row[key]) for key in keys)
+    keys = ("estimate", "reference_estimate", "difference", "low", "high")
+    a, b, d, low, high = (scale * float(row[key]) for key in keys)
     decimals = max(decimals_of_number(high - low), 0)
     low, high = outwards(low, high, decimals)
-    # The difference of the two numbers that are shown.
-    d = round(a, decimals) - round(b, decimals)
     points = " points" if row["is_share"] else ""
+    difference = f"{d:+.{decimals}f}"
     return (
         f"{a:.{decimals}f}{unit}",
         f"{b:.{decimals}f}{unit}",
-        f"{d:+.{decimals}f}{points}",
+        f"{difference if float(difference) else difference[1:]}{points}",
         f"{low:+.{decimals}f} to {high:+.{decimals}f}",
     )
 

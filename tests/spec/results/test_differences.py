@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+import openpyxl
 import pytest
 
 import warner
@@ -28,7 +31,7 @@ from warner.domains.derived import Optional
 from warner.errors import ArgumentError, ArgumentTypeError, EmptyError, MismatchError
 from warner.mechanisms import Mechanism, Permanent, UtilityOptimizedRappor
 from warner.results import goodness_of_fit, independence
-from warner.results.differences import holm
+from warner.results.differences import figures_of_difference, holm
 
 
 def test_a_difference_of_shares_has_the_sum_of_both_variances() -> None:
@@ -431,6 +434,29 @@ def test_numbers_are_compared_by_mean_quantiles_and_bands_as_tables_show_them() 
     assert len(every) == 72 and max(row["high"] - row["low"] for row in every) < 0.5
     assert "The share of 20 to 29 is" in found.text
     refused(ArgumentTypeError, "numbers in bins", compare_groups, drawn(1, [40, 40]), of="numbers")
+
+
+def test_an_exported_table_of_numbers_holds_numbers() -> None:
+    """Rejects: texts such as '+1.9 to +8.1' in the cells of Excel, and 5.067 printed as +5.0."""
+    rng = np.random.default_rng(8)
+    groups = {"north": _ages(0, 2000, rng), "south": _ages(6, 2000, rng)}
+    differences = compare_groups(groups, reference="south")
+    rows, table = differences.rows(), differences.table()
+    keys = ["value", "estimate", "reference_estimate", "difference", "low", "high", "p", "p_holm"]
+    exported = list(csv.DictReader(io.StringIO(table.csv())))
+    assert [*exported[0]][:8] == keys and "is_share" in exported[0]
+    sheet = openpyxl.load_workbook(io.BytesIO(table.xlsx())).active
+    cells = list(sheet.iter_rows(min_row=2))
+    for row, of_csv, of_excel in zip(rows, exported, cells, strict=True):
+        numbers = [row[key] for key in keys[1:]]
+        assert [float(of_csv[key]) for key in keys[1:]] == numbers
+        assert [cell.value for cell in of_excel[1:8]] == pytest.approx(numbers, abs=1e-12)
+        assert ("%" in of_excel[1].number_format) == row["is_share"]
+        assert figures_of_difference(row)[2] in str(table).replace("\n", " ")
+        shown = figures_of_difference(row)[2].removesuffix(" points")
+        decimals = len(shown.partition(".")[2])
+        scale = 100 if row["is_share"] else 1
+        assert float(shown) == round(scale * row["difference"], decimals)
 
 
 def test_a_mean_is_corrected_for_means_alone_as_where_means_are_compared() -> None:

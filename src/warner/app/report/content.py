@@ -266,7 +266,7 @@ def table_of_differences(
 
 
 def of_both(row: Row) -> dict[str, str]:
-    """The two numbers that a difference is of, and the difference of these texts."""
+    """The two numbers that a difference is of, and the difference."""
     texts = figures_of_difference(row)
     figure = texts[2].removesuffix(" points").replace("-", "\N{MINUS SIGN}")
     return {"of group": texts[0], "of reference": texts[1], "figure": figure}
