@@ -14,18 +14,18 @@ from warner.app.terminal import say, show
 from warner.mechanisms import from_header
 from warner.reports.tally import Tally
 from warner.results.estimate import Estimate
-from warner.results.intervals import available_kind, share_columns
+from warner.results.intervals import available_kind
 from warner.results.named_summaries import Named, summary_rows
 from warner.results.result_files import estimate_rows
 from warner.results.shown import (
     SHRUNK,
     about_bands,
-    about_shrunk,
     band_rows,
     blocks,
     is_by_bands,
     mark_column,
     marked,
+    table_of_items,
     with_figures,
 )
 from warner.results.tables import (
@@ -37,7 +37,6 @@ from warner.results.tables import (
     drawn_to_the_middle,
     explained,
     of_largest,
-    reports_of,
 )
 
 if TYPE_CHECKING:
@@ -96,26 +95,8 @@ def show_items(
     question: str, results: Sequence[Estimate], level: float, target: str, kind: str | None = None
 ) -> None:
     """Print the table of a question of which people tick items: a row for each item."""
-    rows = [
-        {**result.rows(level, target, kind)[1], "asked": result.n}
-        | {"value": str(result.attribute).removeprefix(f"{question}: ")}
-        for result in results
-    ]
-    rows = marked(rows)
-    used = results[0].interval_kind(target, kind)
-    value, share, *others = share_columns(level, None, used)
-    columns = [
-        replace(value, title="item"),
-        replace(share, title="tick it"),
-        *mark_column(rows),
-        *others,
-        Column("asked", "people asked", "people", priority=1),
-    ]
-    most = reports_of(max(result.n for result in results), results[0].data.simulated)
-    title = f"{question}: up to {most} about each item, method {results[0].method}"
-    notes = [about_intervals(used, target), about_shrunk(rows)]
-    show(Table(columns, rows, [note for note in notes if note], title))
-    show(*dict.fromkeys(f"WARNING: {result.doubt}" for result in results if result.doubt), "")
+    items = {str(result.attribute).removeprefix(f"{question}: "): result for result in results}
+    show(table_of_items(question, items, level, target, kind), "")
 
 
 def groups_shown(

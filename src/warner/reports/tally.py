@@ -122,6 +122,8 @@ class Tally(Hinting):
             that no estimate leaves it out unnoticed; else None. No part of a tally's value.
         unchecked: what nothing could check of the reports, in words, because a database or the file
             of another program does not say it; see :meth:`not_checked`. No part of its value.
+        question: the name of the question in the study that counted it, for titles of tables and
+            charts; "" where nothing says it. No part of its value, and not in files.
         columns: {name: domain} of the public columns, None where a column has no domain; empty
             where all people are together.
         counts: int64, read-only. With public columns (G, ...), the counts of each group along the
@@ -153,6 +155,7 @@ class Tally(Hinting):
     may_mix_rounds: bool = False
     survey_design: SurveyDesign | None = None
     unchecked: tuple[str, ...] = ()
+    question: str = ""
 
     def __init__(
         self,
@@ -377,6 +380,7 @@ class Tally(Hinting):
         rounds = {tally.round for tally in tallies}
         made = made._but(may_mix_rounds=any(tally.may_mix_rounds for tally in tallies))
         made = made.not_checked(chain(*(tally.unchecked for tally in tallies)))
+        made = made.about(question_of(tallies))
         return made if len(rounds) > 1 else made._but(round=first.round)
 
     # A mapping of the public values of a group to its tally.
@@ -399,7 +403,7 @@ class Tally(Hinting):
         marks = frozenset([(self.sources, self._keys[i])]) if self.columns else self.sources
         most = self.reports_per_person
         one = Tally(self.header, counted, None, self.simulated, most, marks, self.is_trusted)
-        one = one._but(round=self.round, may_mix_rounds=self.may_mix_rounds)
+        one = one._but(round=self.round, may_mix_rounds=self.may_mix_rounds, question=self.question)
         return one.not_checked(self.unchecked)
 
     def __iter__(self) -> Iterator[Key]:
@@ -670,6 +674,7 @@ class Tally(Hinting):
         may_mix = self.may_mix_rounds or other.may_mix_rounds
         survey_design = self.survey_design or other.survey_design
         unchecked = tuple(dict.fromkeys(self.unchecked + other.unchecked))
+        question = question_of([self, other])
         if self.rows is None and self._keys == other._keys:  # the usual case, in which many add up
             return self._but(
                 columns=columns,
@@ -682,6 +687,7 @@ class Tally(Hinting):
                 may_mix_rounds=may_mix,
                 survey_design=survey_design,
                 unchecked=unchecked,
+                question=question,
             )
         position = dict(self._place)
         for key in other._keys:
@@ -698,6 +704,7 @@ class Tally(Hinting):
             may_mix_rounds=may_mix,
             survey_design=survey_design,
             unchecked=unchecked,
+            question=question,
         )
 
     def __radd__(self, other: object) -> Tally:
@@ -716,7 +723,7 @@ class Tally(Hinting):
         """A tally of other counts, and else like this one."""
         most, sources, trusted = self.reports_per_person, self.sources, self.is_trusted
         made = Tally(self.header, counted, groups, self.simulated, most, sources, trusted)
-        marks = ("round", "may_mix_rounds", "survey_design", "unchecked")
+        marks = ("round", "may_mix_rounds", "survey_design", "unchecked", "question")
         return made._but(**{name: getattr(self, name) for name in marks})
 
     def _but(self, **attributes: Any) -> Tally:
@@ -783,6 +790,10 @@ class Tally(Hinting):
         ['whether the file is complete']
         """
         return self._but(unchecked=tuple(dict.fromkeys((*self.unchecked, *what))))
+
+    def about(self, question: str) -> Tally:
+        """The same counts, of a question with this name, which titles of tables have."""
+        return self._but(question=question)
 
     def trusted(self) -> Tally:
         """The same counts, from which estimates are made even where no answers make them by chance.
@@ -1228,6 +1239,12 @@ def require_tally(tally: Any) -> None:
     if not isinstance(tally, Tally):
         remedy = "Count reports first: mechanism.tally(reports)"
         raise ArgumentTypeError("tally", "must be a tally", kind(tally), remedy)
+
+
+def question_of(tallies: Iterable[Tally]) -> str:
+    """The name of the question that all tallies are of; "" where they do not say one."""
+    names = {tally.question for tally in tallies}
+    return names.pop() if len(names) == 1 else ""
 
 
 def merge(tallies: Iterable[Tally]) -> Tally:

@@ -21,7 +21,7 @@ from warner._core.checks import choice, distribution, integer, kind as kind_of
 from warner._core.errors import ArgumentError
 from warner._core.table import Column, Table, as_text
 from warner._core.text import visible
-from warner.results.charts_of_groups import chart_of_groups, chart_of_numbers
+from warner.results.charts_of_groups import chart_of_groups, chart_of_items, chart_of_numbers
 from warner.results.drawing import (
     BAND,
     CAPTION,
@@ -44,7 +44,7 @@ from warner.results.drawing import (
     titled,
 )
 from warner.results.intervals import available_kind
-from warner.results.shown import numbers_of_groups
+from warner.results.shown import items_of, numbers_of_groups, table_of_items
 from warner.results.solution import Solution
 from warner.results.tables import counted_in_words, estimate_table, index_of_yes, rows
 
@@ -175,6 +175,18 @@ def pictured(
     named = estimate if title is None else replace(estimate, attribute=title)
     is_of_values = any(each is not None for each in (top, values, labels))
     summaries = None if is_of_values else numbers_of_groups(named, level, target)
+    if items := items_of(estimate):
+        for name, given in (("truth", truth), ("values", values), ("labels", labels)):
+            if given is not None:
+                rule = "cannot be used where items are drawn that people tick"
+                remedy = "Draw one item: estimate.by_question[0].plot(...)"
+                raise ArgumentError(name, rule, None, remedy)
+        table_of = table_of_items(named.attribute, items, level, target)
+        if estimate.groups is not None:
+            choice("reports of groups", reports, (False,))
+            return chart_of_items(named, table_of.rows, level, top, title), lambda: table_of
+        panel = Questions(named.attribute, "item", items)
+        return chart([panel], None, level, target, top, title, None, reports), lambda: table_of
     if estimate.groups is not None:
         if truth is not None:
             rule, remedy = "cannot be drawn for groups", "Draw one group: estimate[group].plot()"

@@ -77,9 +77,27 @@ def chart_of_groups(
         labels = None if labels is None else [labels[x] for x in chosen]
     if labels is not None:
         rows = [{**row, "value": labels[i % len(labels)]} for i, row in enumerate(rows)]
-    heading = f"Shares by {visible(', '.join(names))}"
-    heading += f": {estimate.attribute}" if estimate.attribute else ""
-    return _facets(rows, names, time, title or heading, caption, most)
+    return _facets(rows, names, time, title or _shares_by(estimate), caption, most)
+
+
+def chart_of_items(
+    estimate: Any,
+    rows: Sequence[Mapping[str, Any]],
+    level: float,
+    top: int | None = None,
+    title: str | None = None,
+) -> Undrawn:
+    """A chart of items that people tick, with a panel for each, by the rows of their table."""
+    data = [{**row, "value": row["item"]} for row in rows]
+    caption = f"{counted_in_words(estimate)}; {100 * level:.4g} % intervals of each group"
+    most = len(data) if top is None else integer("top", top, 1)
+    return _facets(data, estimate.names, None, title or _shares_by(estimate), caption, most)
+
+
+def _shares_by(estimate: Any) -> str:
+    """The title of a chart of the shares of groups."""
+    heading = f"Shares by {visible(', '.join(estimate.names))}"
+    return f"{heading}: {estimate.attribute}" if estimate.attribute else heading
 
 
 def chart_of_numbers(
@@ -89,12 +107,10 @@ def chart_of_numbers(
     title: str | None = None,
     unit: str | None = None,
 ) -> Undrawn:
-    """A chart of the mean and the median of each group, by the rows of their table."""
+    """A chart of the mean and the quartiles of each group, by the rows of their table."""
     alt = require_altair()
-    data = [
-        {**row, "value": row["summary"]} for row in rows if row["measure"] in ("mean", "median")
-    ]
-    heading = f"Mean and median by {visible(', '.join(estimate.names))}"
+    data = [{**row, "value": row["summary"]} for row in rows]
+    heading = f"Mean and quartiles by {visible(', '.join(estimate.names))}"
     heading += f": {estimate.attribute}" if estimate.attribute else ""
     caption = f"{counted_in_words(estimate)}; {100 * level:.4g} % intervals of each group"
     name = visible(unit or estimate.attribute or "value")

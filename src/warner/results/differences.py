@@ -46,8 +46,8 @@ from warner._core.progress import steps
 from warner._core.survey_design import SurveyDesign
 from warner._core.table import MOST, Column, Table, Tabular, as_text
 from warner._core.text import decimals_of_number, meant, outwards, visible
-from warner.domains import Categorical, Domain
-from warner.reports.tally import Tally
+from warner.domains import Categorical, Domain, Items
+from warner.reports.tally import Tally, question_of
 from warner.results.estimate import group_table
 from warner.results.from_tally import GroupTable, is_of_groups, side_by_side
 from warner.results.intervals import TARGETS
@@ -75,6 +75,7 @@ from warner.results.samples import (
     of_quantile,
     of_shares,
 )
+from warner.results.shown import items_of
 from warner.results.solution import Solution
 from warner.results.summaries import Quantile, cumulative_on
 from warner.results.tables import (
@@ -337,10 +338,15 @@ class Differences(Tabular):
             return self.test.text if self.of == "shares" or of_means else ""
         if self.noun == "value":
             return ""
+        corrected = (
+            "The column p (Holm) is corrected for the comparisons of all "
+            f"{self.domain.size} {self.noun}s."
+        )
+        if self.noun == "item":
+            return corrected
         return (
             'For a question with two answers, the table shows only "yes", or the last answer if '
-            'there is no "yes". The column p (Holm) is corrected for the comparisons of all '
-            f"{self.domain.size} {self.noun}s."
+            f'there is no "yes". {corrected}'
         )
 
     @property
@@ -573,6 +579,12 @@ def compare_groups(
             )
             raise ArgumentError("b", rule, kind(b), remedy)
         table = a if isinstance(a, GroupTable) else group_table(a, attributes)
+        if isinstance(table.domain, Items) and is_by_question(table.whole):
+            tables = {x: table.on_attributes([i]) for i, x in enumerate(table.domain.items)}
+            options = {"of": of, "level": level, "target": target, "same_people": same_people}
+            each = {x: compare_groups(t, reference=reference, **options) for x, t in tables.items()}
+            return replace(in_one_table(corrected_together(each), "item"), question=question)
+        table.require_shares()
         pairs, samples, left_out = _pairs_of_groups(table, reference, target)
         columns = table.names
         doubt, hint = table.doubt, "" if table.doubt else table.plausibility.hint
@@ -581,6 +593,10 @@ def compare_groups(
             if given is not None:
                 rule = "can be used only with groups, not with two estimates"
                 raise ArgumentError(name, rule, show(given), f"Leave out the argument {name}")
+        if (ticked := items_of(a)) and ticked.keys() == (others := items_of(b)).keys():
+            options = {"of": of, "level": level, "target": target, "same_people": same_people}
+            each = {x: compare_groups(ticked[x], others[x], names=names, **options) for x in ticked}
+            return replace(in_one_table(corrected_together(each), "item"), question=question)
         # Two estimates say themselves what is doubtful.
         columns, left_out, doubt, hint = (), (), "", ""
         if isinstance(names, str) or len(names) != 2:
@@ -670,9 +686,16 @@ def _question(attributes: Sequence[str] | None, a: Any, b: Any) -> str:
     """The question that is compared, as it was chosen or as estimates name it; "" for no name."""
     if attributes:
         return attributes if isinstance(attributes, str) else ", ".join(attributes)
-    names = {getattr(each, "attribute", None) for each in (a, b) if each is not None}
-    name = names.pop()
-    return "" if names or name is None else str(name)
+    names = {_name_of(each) for each in (a, b) if each is not None}
+    return names.pop() if len(names) == 1 else ""
+
+
+def _name_of(groups: Any) -> str:
+    """The name of the question of an estimate or of tallies; "" where nothing says it."""
+    if isinstance(groups, Mapping | list | tuple):
+        each = groups.values() if isinstance(groups, Mapping) else groups
+        return question_of(tally for tally in each if isinstance(tally, Tally))
+    return getattr(groups, "attribute", None) or getattr(groups, "question", "")
 
 
 def _by_kind(rows: Sequence[dict[str, Any]]) -> Iterable[list[dict[str, Any]]]:

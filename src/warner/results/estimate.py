@@ -23,7 +23,7 @@ from warner.estimators.base import Fit, LikelihoodData, Status, log_likelihood_a
 from warner.estimators.plausibility import Plausibility
 from warner.mechanisms import from_header
 from warner.reports.public_columns import Key
-from warner.reports.tally import TalliesOfGroups, Tally, require_tally
+from warner.reports.tally import TalliesOfGroups, Tally, question_of, require_tally
 from warner.reports.tally_kinds import warn_of_equal
 from warner.results.from_tally import (
     POOLS,
@@ -146,14 +146,15 @@ class Estimate(Solution):
 
         Returns:
             Table: of :meth:`rows`; of :meth:`key_rows` or :meth:`means` where only these were
-            estimated; of groups of many numbers, mean and quartiles of each group, if no kind is
-            named. It prints itself, and has ``csv()``, ``xlsx()``, ``html()``, ``latex()`` and
-            ``typst()``.
+            estimated; of items that people tick, a row for each item. If no kind is named, it is of
+            many numbers bands, mean and quartiles, and of groups mean and quartiles;
+            :meth:`to_frame` has all shares. It prints itself, and has ``csv()``, ``xlsx()``,
+            ``html()``, ``latex()`` and ``typst()``.
         """
         from warner.results import shown, tables
 
-        numbers = None if kind is not None else shown.numbers_of_groups(self, level, target)
-        return numbers or tables.estimate_table(self, level, target, kind)
+        printed = shown.table_as_printed(self, level, target, kind)
+        return printed or tables.estimate_table(self, level, target, kind)
 
     def __eq__(self, other: object) -> bool:
         """Estimates by one method from the same frequencies of reports are equal."""
@@ -201,13 +202,14 @@ class Estimate(Solution):
         """Each of several questions from the reports about it, where a table would be long.
 
         Nobody reads more than 12 combinations of answers, or numbers in bins with another answer.
-        These are what is printed of the estimate; its own tables and charts are of combinations.
+        These are what is printed of the estimate. Its own tables and charts are of items that
+        people tick, and else of combinations; ``to_frame(question=...)`` names each in a frame.
         It is empty for fewer, for a method that was named, for pooled groups, for a survey design,
         and where the reports do not tell the questions apart.
         """
         from warner.results.named_summaries import is_by_question
 
-        is_whole = self.attribute is None and self.sums is None and self.pool == "none"
+        is_whole = self.sums is None and self.pool == "none"
         if not is_whole or self.data.survey is not None or not is_by_question(self.data):
             return ()
         if self.estimator != recommended(self.domain, self.data.channel):
@@ -889,14 +891,18 @@ class Estimate(Solution):
 
         Returns:
             A frame with the columns of :meth:`rows`, or of :meth:`key_rows` where only the means
-            of keys were estimated. Values that are not numbers or strings are JSON.
+            of keys were estimated. Of items that people tick, a row for each item, whose name
+            stands in the column ``item``. Values that are not numbers or strings are JSON.
 
         Raises:
             ArgumentError: no such library is installed, or a column of the table by that name.
         """
         from warner._core.table import frame_of_rows
-        from warner.results import tables
+        from warner.results import shown, tables
 
+        if items := shown.items_of(self):
+            table = shown.table_of_items(self.attribute, items, level, target)
+            return table.to_frame(backend, **columns)
         return frame_of_rows(tables.frame_rows(self, level, target), backend, columns)
 
     @explained
@@ -917,7 +923,7 @@ class Estimate(Solution):
 
         Of groups it has one panel for each value, of two values for "yes" or else the last: groups
         as dots with bars, or a line over time. Where time makes the only groups, up to six lines
-        stand in one panel. Of groups of many numbers it has their means and medians, if no values,
+        stand in one panel. Of groups of many numbers it has mean and quartiles, if no values,
         ``top`` or ``labels`` are named. A page (.html) has the numbers in a table below, and
         follows the reader's dark mode.
 
@@ -1079,7 +1085,8 @@ def estimate(
         data, plausible = table.whole, table.plausibility
         chosen_pool(table, named, pool, time)
         result = _warned(_of_one(data, named), named)
-        return replace(result, attribute=_name_of(attributes), plausibility=plausible)
+        name = _name_of(attributes, table.question)
+        return replace(result, attribute=name, plausibility=plausible)
     if by is not None:
         rule = "can be used only with a survey design"
         remedy = f"Count by these columns: mechanism.tally(reports, by={{{by!r}: values}})"
@@ -1105,7 +1112,8 @@ def estimate(
     data = likelihood_data(tally, attributes)
     plausible = tested(tally, data)
     result = _warned(_of_one(data, named, values), named)
-    return replace(result, attribute=_name_of(attributes), plausibility=plausible)
+    question = question_of([tally] if isinstance(tally, Tally) else tally)
+    return replace(result, attribute=_name_of(attributes, question), plausibility=plausible)
 
 
 def _refuse_question(method: str, tally: Tally) -> None:
@@ -1115,9 +1123,11 @@ def _refuse_question(method: str, tally: Tally) -> None:
         raise ArgumentError("method", rule, show(method), f"{remedy}{show(method)}")
 
 
-def _name_of(attributes: str | Sequence[str] | None) -> str | None:
-    """The name of an estimate of some attributes: of one of them, for the titles of tables."""
-    listed = [attributes] if isinstance(attributes, str) else attributes or []
+def _name_of(attributes: str | Sequence[str] | None, question: str) -> str | None:
+    """The name of an estimate for titles: of its only attribute, or of all of a tally's."""
+    if attributes is None:
+        return question or None
+    listed = [attributes] if isinstance(attributes, str) else attributes
     return listed[0] if len(listed) == 1 else None
 
 
@@ -1154,9 +1164,11 @@ def _of_table(
     from warner.results.pooling import GroupAxis, PooledShares, chosen_pool, pooled_axis
 
     chosen = chosen_pool(table, method, choice("pool", pool, (*POOLS, None)), time)
-    more: dict[str, Any] = {"attribute": _name_of(attributes), "plausibility": table.plausibility}
+    name = _name_of(attributes, table.question)
+    more: dict[str, Any] = {"attribute": name, "plausibility": table.plausibility}
     together = replace(_of_one(table.whole, method), **more) if total else None
     if chosen != "none":
+        table.require_shares()
         axis = replace(pooled_axis(table, chosen, time), together=together)
         fit = Fit(axis.probabilities, Status.COMPLETED)
         return Estimate(fit, table.whole, PooledShares(chosen), groups=axis, **more)

@@ -32,6 +32,7 @@ from warner.reports.reports import Reports
 from warner.reports.tally import (
     Tally,
     merge,
+    question_of,
     require_one_round,
     require_same_origin,
     require_tally,
@@ -332,7 +333,9 @@ class GroupTable:
     names: tuple[str, ...]  # the public columns
     keys: tuple[Key, ...]  # their values in each group
     sizes: np.ndarray  # int64 (G,), the number of reports of each group
-    shares: np.ndarray  # (G, K) the unbiased estimates; 0 for a group without reports
+    # (G, K) the unbiased estimates; 0 for a group without reports, and NaN where the reports tell
+    # single questions apart, but not combinations
+    shares: np.ndarray
     whole: LikelihoodData  # the data of all groups together
     parts: tuple[LikelihoodData | None, ...]  # of each group; None without reports
     plausibility: Plausibility  # how plausible the reports of all groups together are
@@ -340,6 +343,7 @@ class GroupTable:
     mechanisms: tuple[Mechanism, ...]  # of the reports
     cells: SurveyCells | None = None  # of a survey with a design, what the groups were made of
     attributes: tuple[str, ...] = ()  # the questions that were chosen; () for all in the reports
+    question: str = ""  # the name of all of them together, where the tallies say it
 
     def __repr__(self) -> str:
         by = ", ".join(self.names)
@@ -408,13 +412,13 @@ class GroupTable:
             remedy = "Count reports by group: mechanism.tally(reports, by={...})"
             raise EmptyError("groups", rule, None, remedy)
         whole = side_by_side(wholes)
-        _require_shares(whole)
         plausible = tested(totals, whole, "groups")
         parts = [side_by_side(of_group) if of_group else None for of_group in each]
         sizes, shares = _sizes_and_shares(parts, whole.domain.size)
         mechanisms = tuple(from_header(total.header) for total in totals)
         doubts = plausible, tested_groups(cells, parts, keys)
-        rest = *doubts, mechanisms, None, _questions(attributes)
+        question = question_of(tally for _, tally in listed)
+        rest = *doubts, mechanisms, None, _questions(attributes), question
         return cls(names, keys, sizes, shares, whole, tuple(parts), *rest)
 
     @classmethod
@@ -443,8 +447,18 @@ class GroupTable:
         tallies = [cells.people_of(of_cell == g) for g in range(len(keys))]
         unweighted = [likelihood_data(tally, attributes) for tally in tallies]
         doubts = cells.plausibility, tested_groups([[t] for t in tallies], unweighted, keys)
-        rest = *doubts, used, cells, _questions(attributes)
+        rest = *doubts, used, cells, _questions(attributes), cells.tally.question
         return cls(cells.by, keys, sizes, shares, whole, parts, *rest)
+
+    def require_shares(self) -> GroupTable:
+        """This table, refused where reports tell single questions apart, but not combinations."""
+        if not np.isnan(self.shares).any():
+            return self
+        names = list(self.domain.attributes)
+        rule = f"must be given here: the reports do not tell all {self.domain.size:,} "
+        remedy = f"For example attributes={show(names[0])}"
+        rule += "combinations of answers apart"
+        raise IdentifiabilityError("attributes", rule, None, remedy)
 
     def on_attributes(self, axes: Sequence[int]) -> GroupTable:
         """The table of some attributes that can be told apart, in this order."""
@@ -480,16 +494,6 @@ class GroupTable:
         shown = "; ".join(self.labels[:8]) + ("; ..." if len(self.labels) > 8 else "")
         rule = f"must be one of the groups {shown}"
         raise ArgumentError(name, rule, repr(key), meant(str(key), self.labels))
-
-
-def _require_shares(data: LikelihoodData) -> None:
-    """Refuse groups whose reports tell single questions apart, but not all combinations."""
-    names = list(data.domain.attributes)
-    if not names or data.on_attributes([0]) is None or data.channel.has_inverse():
-        return
-    rule = f"must be given for groups: the reports do not tell all {data.domain.size:,} "
-    remedy = f"For example attributes={show(names[0])}"
-    raise IdentifiabilityError("attributes", f"{rule}combinations of answers apart", None, remedy)
 
 
 _MOST_WEIGHT = 2.0**52  # of all people, so that sums are exact in floats
@@ -719,7 +723,15 @@ def _sizes_and_shares(
 def _inverted(parts: Sequence[LikelihoodData | None]) -> np.ndarray:
     """The unbiased estimates (G, K) of groups: one product where they share a channel."""
     data = [group for group in parts if group is not None]
+    if any(map(_tells_questions_alone, {id(group.channel): group for group in data}.values())):
+        return np.full((len(data), data[0].domain.size), np.nan)
     if all(group.channel is data[0].channel for group in data):
         together = np.stack([group.weights for group in data], axis=1)
         return np.ascontiguousarray(data[0].channel.invert(together).T)
     return np.stack([group.channel.invert(group.weights) for group in data])
+
+
+def _tells_questions_alone(data: LikelihoodData) -> bool:
+    """Whether reports tell single questions apart, but not all combinations of answers."""
+    is_of_several = bool(data.domain.attributes) and data.on_attributes([0]) is not None
+    return is_of_several and not data.channel.has_inverse()

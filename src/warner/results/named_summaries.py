@@ -13,7 +13,7 @@ import numpy as np
 from warner._core.checks import show
 from warner._core.errors import ArgumentError
 from warner._core.text import meant
-from warner.domains import Domain
+from warner.domains import Domain, Items
 from warner.estimators.base import LikelihoodData, threads_for
 from warner.results import summaries
 from warner.results.intervals import at_every_look
@@ -128,8 +128,14 @@ SINGLE_CODES = (
 
 
 def is_by_question(data: LikelihoodData) -> bool:
-    """Whether each of several questions is shown by itself: of many combinations, or with bins."""
-    if not has_many_combinations(data.domain) or data.channel.is_keyed:
+    """Whether each of several questions is shown by itself: of many combinations, or with bins.
+
+    So is each of a few items that people tick, where reports do not tell their combinations apart.
+    """
+    if data.channel.is_keyed or not data.domain.attributes:
+        return False
+    is_of_items = isinstance(data.domain, Items) and not data.channel.has_inverse()
+    if not is_of_items and not has_many_combinations(data.domain):
         return False
     count = len(data.domain.attributes)
     return all(data.on_attributes([axis]) is not None for axis in range(count))

@@ -9,14 +9,10 @@ from typing import TYPE_CHECKING, Any
 from warner import estimators
 from warner._core.table import Column, Table, as_text
 from warner._core.text import (
-    decimals_of_number,
-    decimals_of_percent,
-    number,
-    outwards,
-    percent,
-    percent_interval,
+    lead,
     visible,
 )
+from warner.domains import Items
 from warner.estimators.base import Status
 from warner.results.intervals import (
     DESIGN_EFFECT,
@@ -26,7 +22,6 @@ from warner.results.intervals import (
     interval_column,
     share_columns,
 )
-from warner.results.linear_limits import UnbiasedShares
 from warner.results.named_summaries import (
     DECLARE_CODES,
     SINGLE_CODES,
@@ -54,9 +49,13 @@ from warner.results.tables import (
     drawn_to_the_middle,
     estimate_table,
     explained,
+    figures_of,
+    has_summaries,
+    in_brackets,
     means,
     name_of,
     notebook_groups,
+    reports_of,
     rows as rows_of_shares,
     tells_nothing,
     title,
@@ -91,6 +90,13 @@ _MARK = Column("mark", "")  # of shrunk shares
 
 def printed(result: Any, most: int, is_notebook: bool = False) -> list[Table | str]:
     """What ``print`` and a notebook show of an estimate, of one group of people or several."""
+    if items := items_of(result):
+        one = next(iter(items))
+        return [
+            table_of_items(result.attribute, items),
+            f'To work with one item: warner.estimate(tally, attributes=["{visible(one)}"]).',
+            f"For the {result.domain.size:,} combinations of items, use rows().",
+        ]
     if result.by_question:
         listed: list[Table | str] = []
         for question in result.by_question:
@@ -107,6 +113,67 @@ def printed(result: Any, most: int, is_notebook: bool = False) -> list[Table | s
         return blocks(result, most=most, all_rows="use to_frame()")
     whole_table = notebook_groups if is_notebook else estimate_table
     return [numbers_of_groups(result) or whole_table(result)]
+
+
+def table_as_printed(
+    result: Any, level: float = 0.95, target: str = "population", kind: str | None = None
+) -> Table | None:
+    """The table of what is printed where that is not the shares of all values; else None.
+
+    It has the items that people tick, and of many numbers bands, mean and quartiles.
+    """
+    if items := items_of(result):
+        return table_of_items(result.attribute, items, level, target, kind)
+    if kind is not None:
+        return None
+    numbers_of = numbers_of_all if result.groups is None else numbers_of_groups
+    return numbers_of(result, level, target)
+
+
+def items_of(result: Any) -> dict[str, Any]:
+    """The estimate of each item that people tick, where they are shown; {} of other results."""
+    if not isinstance(result.domain, Items):
+        return {}
+    return {str(item.attribute): item for item in result.by_question}
+
+
+def table_of_items(
+    question: str | None,
+    items: Mapping[str, Any],
+    level: float = 0.95,
+    target: str = "population",
+    kind: str | None = None,
+) -> Table:
+    """The table of items that people tick: a row for each item, and for each group of people."""
+    first = next(iter(items.values()))
+    used = first.interval_kind(target, kind)
+    rows = marked(
+        [
+            {"reports": item.n, **row, "value": name, "item": name}
+            for name, item in items.items()
+            for row in item.rows(level, target, kind)[1::2]  # of no and yes
+        ]
+    )
+    value, share, *others = share_columns(level, None, used)
+    columns = [
+        *map(Column, first.names),
+        replace(value, key="item"),
+        replace(share, title="tick it"),
+        *mark_column(rows),
+        *others,
+        STANDARD_ERROR,
+        Column("reports", "people asked", "people", priority=1),
+    ]
+    most = reports_of(max(item.n for item in items.values()), first.data.simulated)
+    groups = f" of {len(first):,} groups" if first.names else ""
+    notes = [
+        about_intervals(used, target),
+        about_shrunk(rows),
+        *dict.fromkeys(f"WARNING: {item.doubt}" for item in items.values() if item.doubt),
+    ]
+    heading = f"{lead(question or 'items')} up to {most}{groups} about each item"
+    method = "" if first.names else f", method {first.method}"
+    return Table(columns, rows, notes, f"{heading}{method}", first.data.simulated)
 
 
 def blocks(
@@ -187,7 +254,7 @@ def blocks(
 
 def _of_numbers(result: Any, level: float, kind: str | None) -> list[dict[str, Any]]:
     """Mean and quartiles of numbers; the mean alone where their intervals are not known."""
-    if _has_summaries(result):
+    if has_summaries(result):
         return summary_rows(result, applicable(result.domain, _NUMBERS), level, kind=kind)
     if result.fit.mean is None:
         return []
@@ -197,14 +264,6 @@ def _of_numbers(result: Any, level: float, kind: str | None) -> list[dict[str, A
         {**row, "text": f"mean{axis}", "is_share": False}
         for axis, row in zip(axes, rows, strict=True)
     ]
-
-
-def _has_summaries(result: Any) -> bool:
-    """Whether summaries have intervals without a bootstrap, which would take minutes."""
-    is_estimated = result.fit.probabilities is not None and result.normal is None
-    return result.has_posterior_intervals or (
-        is_estimated and UnbiasedShares.of(result, "population") is not None
-    )
 
 
 def columns_of(level: float, result: Solution, kind: str = "") -> list[Column]:
@@ -253,7 +312,7 @@ def largest(
 def is_by_bands(result: Any) -> bool:
     """Whether a table shows bands: of more numbers than a band each, with intervals of them."""
     size = result.domain.answered.size
-    if not has_bands(result.domain) or not _has_summaries(result):
+    if not has_bands(result.domain) or not has_summaries(result):
         return False
     return result.domain.nonresponse is None and size > len(bands(result.domain))
 
@@ -317,31 +376,6 @@ def with_figures(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**row, "figure": figure, "limits": limits}
 
 
-def figures_of(row: Mapping[str, Any]) -> tuple[str, str]:
-    """The estimate and the interval of a share, or of another number, as texts.
-
-    >>> figures_of({"estimate": 9.8612, "low": 8.6, "high": 12.4, "is_share": False})
-    ('9.9', '8.6 to 12.4')
-    """
-    low, high, estimate = row["low"], row["high"], row["estimate"]
-    if row["is_share"]:
-        decimals = decimals_of_percent([high - low])
-        return percent(estimate, decimals), percent_interval(low, high, decimals)
-    decimals = decimals_of_number(high - low)
-    down, up = (number(end, decimals) for end in outwards(low, high, decimals))
-    return number(estimate, decimals), f"{down} to {up}"
-
-
-def in_brackets(row: Mapping[str, Any]) -> str:
-    """An estimate with its interval behind it, as in a sentence.
-
-    >>> in_brackets({"estimate": 9.8612, "low": 8.6, "high": 12.4, "is_share": False})
-    '9.9 (8.6 to 12.4)'
-    """
-    figure, limits = figures_of(row)
-    return f"{figure} ({limits})"
-
-
 def table_of_summaries(
     rows: Sequence[Mapping[str, Any]], level: float, about: Sequence[str] = (), heading: str = ""
 ) -> Table:
@@ -399,6 +433,43 @@ def summaries_shown(
     return table_of_summaries(rows, level, notes, title(result))
 
 
+def numbers_of_all(result: Any, level: float = 0.95, target: str = "population") -> Table | None:
+    """Bands, mean and quartiles of numbers that are shown by bands, of all people together."""
+    if not is_by_bands(result):
+        return None
+    summaries = [
+        {**row, "value": row["text"], "people_about": None}
+        for row in summary_rows(result, applicable(result.domain, _NUMBERS), level, target)
+    ]
+    value, share, interval, *_ = share_columns(level, None)
+    counted = [Column("people_about", "people (about)", "people")]
+    columns = [
+        value,
+        Column("measure", "summary, as files name it", "data"),
+        replace(share, shown="figure"),
+        replace(interval, shown="limits"),
+        *(counted if counts_people(result.data) else []),
+        Column("is_share", unit="data"),
+    ]
+    rows = [
+        with_figures(row) | {"measure": row["summary"]}
+        for row in (*band_rows(result, level, target), *summaries)
+    ]
+    notes = [
+        about_bands(result, "use to_frame()"),
+        tells_nothing(result, rows),
+        about_intervals(available_kind(result, target), target, True),
+        unusual_end(result),
+        drawn_to_the_middle([result]),
+        about_quantiles([result], rows, None, target),
+        about_clipped(result),
+        f"WARNING: {result.doubt}" if result.doubt else "",
+    ]
+    how = explained(result, available_kind(result, target))
+    simulated = result.data.simulated
+    return Table(columns, rows, notes, title(result), simulated, how)
+
+
 def numbers_of_groups(result: Any, level: float = 0.95, target: str = "population") -> Table | None:
     """Mean and quartiles of each group that is estimated alone, where single shares say little."""
     if result.groups is None or not has_bands(result.domain):
@@ -408,7 +479,7 @@ def numbers_of_groups(result: Any, level: float = 0.95, target: str = "populatio
     rows: list[dict[str, Any]] = []
     of_groups = [*((key, result[key]) for key in result), *result.groups.last]
     for key, group in of_groups:
-        if not _has_summaries(group):
+        if not has_summaries(group):
             return None
         public = dict(zip(result.names, key, strict=True))
         for row in summary_rows(group, applicable(group.domain, _NUMBERS), level, target):

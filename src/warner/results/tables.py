@@ -15,7 +15,16 @@ from warner._core.checks import choice, confidence_level
 from warner._core.errors import IdentifiabilityError
 from warner._core.survey_design import INTERVALS_OF_DRAWN
 from warner._core.table import Column, Table, as_text
-from warner._core.text import lead, visible
+from warner._core.text import (
+    decimals_of_number,
+    decimals_of_percent,
+    lead,
+    number,
+    outwards,
+    percent,
+    percent_interval,
+    visible,
+)
 from warner.channels import LikelihoodOperator
 from warner.domains import Domain
 from warner.estimators.base import LikelihoodData, Status
@@ -37,6 +46,7 @@ from warner.results.intervals import (
     standard_errors,
     with_plan,
 )
+from warner.results.linear_limits import UnbiasedShares
 from warner.results.solution import Solution
 
 _MOST_VALUES, _MOST_ROWS = 5, 100  # of groups in a notebook: values of each, rows in all
@@ -410,8 +420,8 @@ def estimate_table(
     else:
         shrunk = [Column("shrunk_from", unit="data")]
     used = available_kind(result, target, kind)
-    notes = [about_intervals(used, target), _mean(result), tells_nothing(result, shares)]
-    notes += [drawn_to_the_middle([result]), about_bins([result])]
+    notes = [about_intervals(used, target), _mean(result, level, target)]
+    notes += [tells_nothing(result, shares), drawn_to_the_middle([result]), about_bins([result])]
     notes += [design_effect_in_words(result), *about_paper(result), *last]
     counted = "people" if counts_people(result.data) else None
     columns = [*share_columns(level, counted, used), STANDARD_ERROR, *_of_design(result), *shrunk]
@@ -718,16 +728,51 @@ def design_effect_in_words(result: Any) -> str:
     )
 
 
-def _mean(solution: Solution) -> str:
-    """The mean of numbers, in words; nothing for labels and places."""
+def _mean(solution: Solution, level: float, target: str) -> str:
+    """The mean of numbers with its interval, in words; nothing for labels and places."""
     from warner.results import summaries
 
     if solution.domain.dimension != 1 or solution.domain.points is None:
         return ""
     if solution.normal is not None:  # the mean of pooled shares is wrong
         return ""
+    if has_summaries(solution):
+        return f"Mean {in_brackets({**means(solution, level, target)[0], 'is_share': False})}."
     mean = summaries.mean(solution)
     return "" if isinstance(mean, tuple) else f"Mean {float(mean):.4g}."
+
+
+def figures_of(row: Mapping[str, Any]) -> tuple[str, str]:
+    """The estimate and the interval of a share, or of another number, as texts.
+
+    >>> figures_of({"estimate": 9.8612, "low": 8.6, "high": 12.4, "is_share": False})
+    ('9.9', '8.6 to 12.4')
+    """
+    low, high, estimate = row["low"], row["high"], row["estimate"]
+    if row["is_share"]:
+        decimals = decimals_of_percent([high - low])
+        return percent(estimate, decimals), percent_interval(low, high, decimals)
+    decimals = decimals_of_number(high - low)
+    down, up = (number(end, decimals) for end in outwards(low, high, decimals))
+    return number(estimate, decimals), f"{down} to {up}"
+
+
+def in_brackets(row: Mapping[str, Any]) -> str:
+    """An estimate with its interval behind it, as in a sentence.
+
+    >>> in_brackets({"estimate": 9.8612, "low": 8.6, "high": 12.4, "is_share": False})
+    '9.9 (8.6 to 12.4)'
+    """
+    figure, limits = figures_of(row)
+    return f"{figure} ({limits})"
+
+
+def has_summaries(result: Any) -> bool:
+    """Whether summaries have intervals without a bootstrap, which would take minutes."""
+    is_estimated = result.fit.probabilities is not None and result.normal is None
+    return result.has_posterior_intervals or (
+        is_estimated and UnbiasedShares.of(result, "population") is not None
+    )
 
 
 def frame_rows(result: Any, level: float, target: str) -> list[dict[str, Any]]:

@@ -154,7 +154,7 @@ def trend(
     if survey is not None:
         table = GroupTable.surveyed(groups, survey, by, attributes)
     else:
-        table = group_table(groups, attributes)
+        table = group_table(groups, attributes).require_shares()
     given = _scores(table, scores)
     reported = {g: d for g, d in enumerate(table.parts) if d is not None and d.n > 1}
     used = list(reported)

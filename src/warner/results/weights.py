@@ -254,7 +254,7 @@ def weighted(
     >>> weighted(groups, both).weights.round(3).tolist()
     [0.3, 0.3, 0.4]
     """
-    table = group_table(groups, attributes)
+    table = group_table(groups, attributes).require_shares()
     if (margins is None) == (weights is None):
         rule = "must be given, because there are no weights"
         remedy = "Pass margins={column: {value: number of people}}, or weights"

@@ -697,7 +697,8 @@ class Study(Hinting):
             if by is not None:
                 warn_of_groups(next(iter(tallies.values())))
         most = self.rows_per_person
-        return self.of_round({name: tally.per_person(most) for name, tally in tallies.items()})
+        counted = {n: tally.per_person(most).about(n) for n, tally in tallies.items()}
+        return self.of_round(counted)
 
     def rounds_in(self, columns: Iterable[str], by: Mapping[str, Any]) -> dict[str, Domain]:
         """The column of a table that says in which round each row was reported, with its domain.

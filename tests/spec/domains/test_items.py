@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +27,8 @@ from warner.errors import (
     StudyError,
     ValuesError,
 )
+from warner.results.differences import holm
+from warner.results.weights import weighted
 
 SERVICES = Items(["bank", "dentist", "post office"])
 THREE = Items(["a", "b", "c"])
@@ -202,21 +207,81 @@ def test_the_name_of_an_item_gives_the_share_who_ticked_it(names: list[str]) -> 
     result = estimate(survey.tally(survey.randomize(people, np.random.default_rng(2))))
     share = result["a"]
     assert share == pytest.approx(0.75, abs=0.06) and 0 < share.low < 0.75 < share.high < 1
-    printed = [question for question in result.by_question if question.attribute == "a"]
-    assert len(printed) == (len(names) > 3)
-    assert share == pytest.approx(float((printed or [result.marginal("a")])[0]["yes"]))
+    (printed,) = (question for question in result.by_question if question.attribute == "a")
+    assert share == pytest.approx(float(printed["yes"]))
     assert float(result[["a"]]) == float(result["a;"]) < 0.5
     assert sum(each for _, each in result.items()) == pytest.approx(1)
     assert "must be one of" in refused(ArgumentError, "", result.__getitem__, "e")
 
 
-def test_groups_of_items_say_that_a_question_is_to_be_named() -> None:
+def test_what_is_printed_of_items_is_what_is_exported(tmp_path: Path) -> None:
+    """Rejects: 16 combinations without intervals in tables, files and charts, where the shares of
+    four items are printed."""
+    items = ["a", "b", "c", "d"]
+    survey = OneOf(Items(items), 4.0, blocks="pairs")
+    people = [["a", "b"], ["a"], ["a", "c"], []] * 500
+    result = estimate(survey.tally(survey.randomize(people, np.random.default_rng(2))))
+    rows = list(csv.DictReader(io.StringIO(result.table().csv())))
+    assert [row["item"] for row in rows] == items
+    frame = result.to_frame("pandas", week="W48")
+    assert frame["item"].tolist() == items and set(frame["week"]) == {"W48"}
+    for item, row, of_frame in zip(items, rows, frame.to_dict("records"), strict=True):
+        share = result[item]
+        assert float(row["estimate"]) == of_frame["estimate"] == float(share)
+        assert (float(row["low"]), float(row["high"])) == (share.low, share.high)
+        assert 0 < of_frame["high"] - of_frame["low"] < 0.2
+        assert f"{100 * share:.1f} %" in str(result)
+    assert str(result).count("\n") < 12 and "use rows()" in str(result)
+    assert len(result.rows()) == 16
+    result.plot(str(tmp_path / "items.json"))
+    drawn = json.loads(json.loads((tmp_path / "items.json").read_text())["data"]["values"])
+    assert {row["value"] for row in drawn} == set(items)
+    refused(ArgumentError, "by_question", result.plot, truth=[1 / 16] * 16)
+
+
+@pytest.mark.parametrize("names", [["a", "b", "c"], ["a", "b", "c", "d"]])
+def test_items_by_week_are_estimated_and_compared_at_once(names: list[str]) -> None:
+    """Rejects: the demand to ask for one item after the other, each with its own correction."""
+    survey = OneOf(Items(names), 4.0, blocks="pairs")
+    people = [["a"], []] * 300 + [["a", "b"], ["a", "b"]] * 300
+    by = {"week": ["W48"] * 600 + ["W49"] * 600}
+    counted = survey.tally(survey.randomize(people, np.random.default_rng(3)), by)
+    result = estimate(counted.about("features"))
+    frame = result.to_frame("polars")
+    assert frame["item"].unique(maintain_order=True).to_list() == names
+    assert frame["week"].to_list() == ["W48", "W49"] * len(names)
+    for name in names:
+        alone = estimate(counted, attributes=name).to_frame("polars").filter(value="yes")
+        of_item = frame.filter(pl.col("item") == name)
+        assert of_item["estimate"].to_list() == pytest.approx(alone["estimate"].to_list(), abs=1e-3)
+        assert of_item["low"].to_list() == pytest.approx(alone["low"].to_list(), abs=1e-3)
+    assert str(result).startswith("features: up to ")
+    assert result.table().csv().startswith("week,item,estimate,low,high")
+    weeks = [panel["title"]["text"] for panel in result.plot().to_dict()["concat"]]
+    assert weeks == [[name] for name in names]
+
+    differences = compare_groups(counted)
+    rows = differences.rows()
+    assert [row["value"] for row in rows] == names
+    one_by_one = [compare_groups(counted, attributes=name).rows()[1] for name in names]
+    assert [row["p"] for row in rows] == pytest.approx([row["p"] for row in one_by_one])
+    corrected = holm(np.array([row["p"] for row in rows]))
+    assert [row["p_holm"] for row in rows] == pytest.approx(corrected.tolist())
+    assert rows[1]["p_holm"] < 1e-6 and f"of all {len(names)} items" in str(differences)
+    pair = [estimate(counted[week]) for week in ("W49", "W48")]
+    of_pair = [row["p"] for row in compare_groups(*pair).rows()]
+    assert of_pair == pytest.approx([row["p"] for row in rows])
+
+
+def test_what_needs_all_combinations_of_items_says_so() -> None:
     """Rejects the advice to use another mechanism, where naming one item is enough."""
     survey = OneOf(Items(["a", "b", "c", "d"]), 4.0, blocks="pairs")
     people = [["a"], []] * 300
     by = {"ward": ["north", "south"] * 300}
     counted = survey.tally(survey.randomize(people, np.random.default_rng(3)), by)
+    words = "all 16 combinations of answers apart. For example attributes='a'"
+    refused(IdentifiabilityError, words, estimate, counted, pool="partial")
+    sizes = {"north": 1.0, "south": 2.0}
+    refused(IdentifiabilityError, words, weighted, counted, {"ward": sizes})
     for function in (estimate, compare_groups):
-        words = "all 16 combinations of answers apart. For example attributes='a'"
-        refused(IdentifiabilityError, words, function, counted)
         function(counted, attributes="a")

@@ -567,14 +567,16 @@ def _captions(differences: Any, top: int | None) -> list[str]:
     return list(differences.plot(top=top).to_dict()["title"]["subtitle"])
 
 
-def test_groups_of_many_numbers_are_drawn_as_mean_and_median() -> None:
-    """Rejects panels of a dozen bins, as it was."""
+def test_groups_of_many_numbers_are_drawn_as_mean_and_quartiles() -> None:
+    """Rejects panels of a dozen bins, as it was, and a chart without the quartiles of its table."""
     rng = np.random.default_rng(1)
     wave = warner.SquareWave(Interval(0, 240, bins=48), 2.0)
     wards = {"ward": ["north", "south"] * 400}
     result = warner.estimate(wave.tally(wave.randomize([30.0, 140.0] * 400, rng), wards))
     panels = result.plot().to_dict()["concat"]
-    assert [panel["title"]["text"] for panel in panels] == [["mean"], ["median"]]
+    drawn = [panel["title"]["text"] for panel in panels]
+    assert drawn == [["mean"], ["25 % quantile"], ["median"], ["75 % quantile"]]
+    assert drawn[::2] == [["mean"], ["median"]]
     assert len(result.plot(values=[2.5]).to_dict()["vconcat"]) == 1
     subtitle = result["north",].plot().to_dict()["vconcat"][0]["title"]["subtitle"]
     assert "; method: smoothed" in subtitle[0]
@@ -724,7 +726,7 @@ def test_axes_of_numbers_have_their_unit() -> None:
     for unit, axis in (("minutes", "minutes"), (None, "How long do you walk on a ...")):
         panels = result.plot(unit=unit).to_dict()["concat"]
         axes = [panel["layer"][1]["encoding"]["x"]["axis"]["title"] for panel in panels]
-        assert axes == [axis, axis]
+        assert axes == [axis] * 4
     north = result["north",].plot(unit="minutes")
     assert _panel_of(north)["layer"][0]["encoding"]["x"]["title"] == "minutes (48 ranges)"
     differences = warner.compare_groups(tally, reference="south")

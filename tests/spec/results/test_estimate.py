@@ -6,10 +6,12 @@ import csv
 import io
 import json
 import pickle
+import re
 from html.parser import HTMLParser
 from typing import Any
 
 import numpy as np
+import openpyxl
 import pytest
 
 import warner
@@ -694,3 +696,36 @@ def test_background_knowledge_is_checked() -> None:
     )
     shares = negative.redistribute().matrix[:, -1]
     assert (shares >= 0).all() and shares.sum() == pytest.approx(1)
+
+
+def test_an_exported_table_of_numbers_has_what_is_printed() -> None:
+    """Rejects: 48 rows of single numbers without mean and quartiles, where bands are printed."""
+    wave, rng = warner.SquareWave(Interval(0, 240, bins=48), 2.0), np.random.default_rng(1)
+    result = estimate(wave.tally(wave.randomize(rng.gamma(2, 20, 4000).clip(0, 240), rng)))
+    rows = list(csv.DictReader(io.StringIO(result.table().csv())))
+    values = [row["value"] for row in rows]
+    assert values[0] == "0 to 20" and values[12:] == [
+        "mean",
+        "25 % quantile",
+        "median",
+        "75 % quantile",
+    ]
+    numbers = [result.range(0, 20), result.mean(), result.quantile(0.5)]
+    assert [rows[i]["measure"] for i in (0, 12, 14)] == ["between:0:20", "mean", "median"]
+    for i, number in zip((0, 12, 14), numbers, strict=True):
+        low, high = number.interval()  # type: ignore[union-attr]
+        assert [float(rows[i][key]) for key in ("estimate", "low", "high")] == [number, low, high]
+    shown, table = str(result), str(result.table())
+    for line in table.splitlines()[3:19]:
+        assert " ".join(line.split()[:6]).rstrip(" -") in " ".join(shown.split())
+    sheet = openpyxl.load_workbook(io.BytesIO(result.table().xlsx())).active
+    assert [sheet.cell(2, 3).number_format, sheet.cell(14, 3).number_format] == [
+        "0.0 %",
+        "#,##0.00",
+    ]
+    assert len(result.to_frame()) == len(result.table(kind="posterior")) == 48
+    few = RandomizedResponse(Integers(0, 4), 2.0)
+    of_few = estimate(few.tally(few.randomize([0, 1, 2, 3, 4] * 200, rng)))
+    low, high = of_few.mean().interval()  # type: ignore[union-attr]
+    (said,) = re.findall(r"Mean [0-9.]+ \(([0-9.]+) to ([0-9.]+)\)", str(of_few.table()))
+    assert [float(end) for end in said] == pytest.approx([low, high], abs=0.1)

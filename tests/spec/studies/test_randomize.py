@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.refusals import refused
-from warner import Study, estimate
+from warner import Study, Tally, compare_groups, estimate
 from warner.app.cli import main
 from warner.errors import (
     ArgumentError,
@@ -166,3 +166,29 @@ def test_people_who_are_left_out_are_counted_aloud() -> None:
     with pytest.warns(FrameWarning, match="30 of 120 people are left out"):
         reports = study.randomize(pl.DataFrame(ANSWERS, strict=False).to_pandas())
     assert reports["units"].index.tolist()[:4] == [0, 2, 3, 4]
+
+
+def test_results_of_a_study_have_the_name_of_the_question() -> None:
+    """Rejects: "value: 120 simulated reports" above the table of a question that has a name."""
+    study, rng = Study.parse(WEEKS), np.random.default_rng(2)
+    weeks = study.tally(study.randomize(ANSWERS, rng), {"week": ANSWERS["week"]})
+    for name, tally in weeks.items():
+        first, second = (tally[key] for key in tally)
+        for part in (
+            tally,
+            tally.total(),
+            tally.by("week"),
+            first,
+            first + second,
+            [first, second],
+        ):
+            result = estimate(part)
+            assert result.attribute == name
+            assert str(result).startswith(f"{name}: ") and f"{name}: " in result.table().title
+        assert str(compare_groups(tally)).startswith(f"{name}: the difference W49 minus W48")
+        assert f"{name}: " in str(compare_groups({"a": first, "b": second}))
+        assert tally == Tally.from_json(tally.to_json())
+    assert estimate(weeks["items"], attributes="sync").attribute == "sync"
+    assert (weeks["theme"].about("") + weeks["theme"].of_others()).question == ""
+    chart = estimate(weeks["minutes"].total()).plot().to_dict()
+    assert "minutes" in chart["vconcat"][0]["layer"][0]["encoding"]["x"]["title"]

@@ -87,7 +87,7 @@ from warner.results.named_summaries import summary_rows
 from warner.results.recommend import method
 from warner.results.result_files import IF_FORGED, table_of_estimates, table_of_groups
 from warner.results.shown import numbers_as_labels, summaries_shown
-from warner.results.tables import index_of_yes
+from warner.results.tables import estimate_table, index_of_yes
 
 if TYPE_CHECKING:
     from warner._core.survey_design import SurveyDesign
@@ -892,7 +892,12 @@ def _draw_shares(
     picture = chart(list(panels.values()), None, *shown, texts_of, units)
     level, target = request.intervals
     tables = [
-        numbers(each.table(level, target, kind), None, received(each) if reports else None, answers)
+        numbers(
+            estimate_table(each, level, target, kind),
+            None,
+            received(each) if reports else None,
+            answers,
+        )
         for each, answers in zip(named, labels, strict=True)
     ]
     for path in request.plot_paths:
@@ -1061,7 +1066,7 @@ def _table_of(result: Estimate, request: EstimateRequest) -> Table:
     shown = (*request.intervals, request.kind)
     if not result.names and (summaries := request.wanted.named(result)):
         return summaries_shown(result, summaries, *shown)
-    return result.table(*shown)
+    return result.table(*shown) if result.names else estimate_table(result, *shown)
 
 
 def _json_of(result: Estimate, request: EstimateRequest) -> dict[str, Any]:

@@ -45,7 +45,6 @@ from warner.results.differences import Differences, compare_groups, holm, senten
 from warner.results.estimate import Estimate, estimate
 from warner.results.from_tally import by_group, label
 from warner.results.named_summaries import Named, bands, has_bands, summary_rows
-from warner.results.shown import figures_of
 from warner.results.tables import (
     NO_INTERVALS,
     about_bins,
@@ -53,6 +52,7 @@ from warner.results.tables import (
     asked_in_words,
     design_effect_in_words,
     drawn_to_the_middle,
+    figures_of,
     index_of_yes,
     name_of,
     tells_nothing,
