@@ -722,6 +722,14 @@ def audit(
             remedy = f"Leave out {given}, or audit device.mechanism"
             raise ArgumentTypeError("device", rule, None, remedy)
         return audit_device(mechanism)
+    if hasattr(type(mechanism), "mechanisms"):  # a study
+        names = list(mechanism.mechanisms)
+        rule, got = "must be the mechanism of one question", f"a study of {', '.join(names)}"
+        remedy = (
+            f"Write warner.audit(study.mechanisms[{names[0]!r}]). To audit all questions of a "
+            "study file, run: warner audit study.toml"
+        )
+        raise ArgumentTypeError("mechanism", rule, got, remedy)
     require_mechanism(mechanism)
     if claim is None:
         if shuffled is not None and rounds > 1 and permanent_of("", mechanism):

@@ -68,6 +68,11 @@ def sequence(values: Any, one_each: bool = True) -> list[Any] | tuple[Any, ...] 
     return answers
 
 
+OF_DURATIONS = (
+    "Convert the column to numbers first, such as minutes: column.dt.total_seconds() / 60"
+)
+
+
 def numbers(
     values: Any,
     allowed: tuple[type, ...],
@@ -80,6 +85,8 @@ def numbers(
     Returns (n,).
     """
     given = sequence(values, one_each=width is None)
+    if isinstance(given, np.ndarray) and given.dtype.kind == "m":
+        raise ArgumentTypeError("values", f"must be {rule}", "durations (timedelta)", OF_DURATIONS)
     integers = np.floating not in allowed
     given = whole(given) if integers else given
     if not isinstance(given, np.ndarray) or given.dtype.kind not in "biuf":

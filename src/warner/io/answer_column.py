@@ -14,6 +14,7 @@ from warner._core.errors import ArgumentTypeError, ValuesError, WarnerError
 from warner._core.extras import pa, pc
 from warner._core.text import meant
 from warner.domains import NO_ANSWER, Domain, Items, TextForm
+from warner.domains.base import OF_DURATIONS
 from warner.domains.categorical import SPELLING
 from warner.domains.items import OTHER_ITEM, SPELLED, UNKNOWN
 
@@ -259,6 +260,8 @@ class AnswerColumn:
             problem = error.offset_by(self._where, self.row + 1)
         except ArgumentTypeError:
             rule, remedy = f"must hold {self.domain.noun}", "Save the column as text"
+            if pa.types.is_duration(column.type):
+                remedy = OF_DURATIONS
             got = f"a column of the type {column.type}"
             problem = ValuesError(self.row + 1, rule, got, remedy, self._where)
         raise problem

@@ -28,7 +28,7 @@ from warner.io.parquet_format import StreamedColumns
 from warner.io.stated_headers import StatedHeader
 from warner.mechanisms import Mechanism
 from warner.reports.counting import require_room
-from warner.reports.public_columns import Groups, PublicColumn, group_people
+from warner.reports.public_columns import AS_TEXTS, Groups, PublicColumn, group_people
 from warner.reports.reports import RANDOM_ORDER, Reports, columns_of
 from warner.reports.rules import BitRule, WholeNumbers, smallest_dtype
 from warner.reports.schema import ReportSchema, columns_from
@@ -516,6 +516,9 @@ def checked_groups(
                 "must have a declared value in every row: a text, an integer, a boolean or a date"
             )
             remedy = "Correct these rows, or declare their values in the study"
+            if strange == {"a pandas Period"}:
+                rule, got = "must be a text, an integer, a boolean or a date", [*strange]
+                remedy = AS_TEXTS
             if not strange:
                 remedy = "Give these rows a value, or leave them out"
             raise ReportError(f"data: public column {name!r}", rule, " and ".join(got), remedy)

@@ -41,6 +41,7 @@ SMALLEST_GROUP = 10  # people: a smaller group can point at one of them
 _KINDS: dict[str, type[Domain]] = {cls.kind: cls for cls in (Categorical, Integers, Dates)}
 _ORDERED = (str, int, float, bool)
 _RULE = "must be a text, a finite number, a boolean or a date"
+AS_TEXTS = "Convert the column to texts first: column.astype(str)"
 _REMEDY = "Give each person such a value, for example 'unknown' among texts"
 
 
@@ -208,6 +209,8 @@ def _plain(values: Any) -> tuple[list[Value], np.ndarray]:
         elif isinstance(value, np.floating) and np.isfinite(value):
             listed[i] = float(value)
         else:
+            if kind(value) == "a pandas Period":  # such as a week
+                raise ValuesError(i, _RULE, kind(value), AS_TEXTS)
             absent = value is None or (isinstance(value, float | np.floating) and np.isnan(value))
             raise ValuesError(i, _RULE, "no value" if absent else kind(value), _REMEDY)
     different = list(dict.fromkeys(listed))

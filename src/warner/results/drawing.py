@@ -226,7 +226,7 @@ def styled(chart: Any) -> Any:
 
 def save(picture: Any, path: str, tables: Sequence[Table] = ()) -> None:
     """Write a chart to a file in the format of its suffix, with its numbers, the ``tables``."""
-    suffix = Path(str(path)).suffix
+    suffix = Path(str(path)).suffix.lower()
     if suffix not in SUFFIXES:
         raise ArgumentError("path", f"must end in {FORMATS}", path)
     if suffix in (".svg", ".html", ".json"):

@@ -905,6 +905,13 @@ class Estimate(Solution):
             return table.to_frame(backend, **columns)
         return frame_of_rows(tables.frame_rows(self, level, target), backend, columns)
 
+    def __sub__(self, other: object) -> Any:
+        if not isinstance(other, Estimate):
+            return NotImplemented
+        rule = "cannot be subtracted"
+        remedy = "For the difference with its interval, write warner.compare_groups(first, second)"
+        raise ArgumentTypeError("estimates", rule, None, remedy)
+
     @explained
     def plot(
         self,
@@ -1063,7 +1070,8 @@ def estimate(
     """
     from warner._core.survey_design import SurveyDesign
 
-    if hasattr(tally, "columns") and not isinstance(tally, Tally):
+    is_column = isinstance(tally, str | np.ndarray) or hasattr(tally, "to_numpy")
+    if is_column or (hasattr(tally, "columns") and not isinstance(tally, Tally)):
         require_tally(tally)
     if not isinstance(tally, Tally | Mapping) and isinstance(tally, Iterable):
         tally = [*tally]

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import warner
+from tests.refusals import refused
 from tests.registry import ALL, BLIND, COMBINED, smallest
 from tests.spec.mechanisms._survey import AGE, BOTH, SEX, _survey
 from warner import (
@@ -367,3 +368,13 @@ def test_the_page_and_the_card_show_the_dots() -> None:
     commonest = lines[[line.startswith("  ") for line in lines].index(True)].split()[0]
     assert f">{commonest}</span>" in survey_page(study)
     assert deployment_card(study)["questions"][0]["reports"] == lines
+
+
+def test_a_study_is_audited_by_question() -> None:
+    """Rejects: "must be a mechanism" and the name of another one."""
+    study = Study.parse(
+        '[attributes.theme]\nvalues = ["a", "b"]\nmechanism = "RandomizedResponse"\nepsilon = 1.0'
+    )
+    said = refused(ArgumentTypeError, "mechanism of one question", warner.audit, study)
+    assert "warner.audit(study.mechanisms['theme'])" in said and "warner audit study.toml" in said
+    assert warner.audit(study.mechanisms["theme"]).holds

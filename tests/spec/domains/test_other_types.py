@@ -10,9 +10,10 @@ import pandas
 import polars
 import pytest
 
+from tests.refusals import refused
 from warner import Categorical, Integers, Interval
 from warner.domains import Domain
-from warner.errors import ValuesError
+from warner.errors import ArgumentTypeError, ValuesError
 
 
 def test_categories_of_pandas_and_polars_are_all_labels_in_their_order() -> None:
@@ -44,3 +45,15 @@ def test_an_answer_of_another_type_is_told_what_to_become(
         with pytest.raises(ValuesError, match=words) as caught:
             domain.encode(answers)
         assert "7" not in str(caught.value) and "2024" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "domain", [Interval(0, 9, 3), Interval(0, 9, 3, clip=True), Integers(0, 9)]
+)
+def test_durations_are_no_numbers_of_an_unknown_unit(domain: Domain) -> None:
+    """Rejects: minutes as numbers of nanoseconds, which clip = true takes as the upper limit, or an
+    error of Python."""
+    minutes = pandas.Series(pandas.to_timedelta([1, 2, 3], unit="m"))
+    for column in (minutes, minutes.to_numpy(), polars.Series(minutes)):
+        refused(ArgumentTypeError, r"column.dt.total_seconds\(\) / 60", domain.encode, column)
+    assert domain.encode(minutes.dt.total_seconds() / 60).size == 3 or domain.kind == "integers"

@@ -15,11 +15,12 @@ import numpy as np
 import pytest
 
 import warner
+from tests.refusals import refused
 from tests.spec._labels import _estimate
 from warner import Categorical, Estimate, Grid, Integers, Interval, Product
 from warner.collector.pages.brand import contrast
 from warner.domains import Tagged
-from warner.errors import ArgumentError
+from warner.errors import ArgumentError, ArgumentTypeError
 from warner.results.charts import _SHADES, chart, pictured
 from warner.results.charts_of_groups import forest
 from warner.results.drawing import (
@@ -735,3 +736,17 @@ def test_axes_of_numbers_have_their_unit() -> None:
         titles = [" ".join(panel["layer"][2]["encoding"]["x"]["title"]) for panel in panels]
         assert titles[0] == f"difference in {axis} (north minus south)"
         assert titles[-1] == "difference in percentage points (north minus south)"
+
+
+def test_a_misspelt_option_and_capitals_of_a_file_are_understood(tmp_path: Path) -> None:
+    """Rejects: an error of Python for label=, and a picture refused because of .PNG."""
+    coin = warner.RandomizedResponse(Categorical(["no", "yes"]), 3.0)
+    weeks = {"a": coin.tally(coin.reports([0, 1] * 50)), "b": coin.tally(coin.reports([1] * 90))}
+    result = warner.estimate(weeks["a"])
+    for plot in (result.plot, warner.compare_groups(weeks).plot):
+        refused(TypeError, "Is 'labels' meant", plot, label=["x", "y"])
+    result.plot(str(tmp_path / "x.PNG"))
+    assert (tmp_path / "x.PNG").read_bytes()[:4] == b"\x89PNG"
+    other = warner.estimate(weeks["b"])
+    refused(ArgumentTypeError, r"compare_groups\(first, second\)", lambda: other - result)
+    refused(TypeError, "unsupported operand", lambda: other - 1)

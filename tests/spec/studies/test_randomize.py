@@ -19,6 +19,7 @@ from warner.errors import (
     ArgumentTypeError,
     EmptyError,
     FrameWarning,
+    ReportError,
     ValuesError,
 )
 from warner.io import tally_file
@@ -192,3 +193,23 @@ def test_results_of_a_study_have_the_name_of_the_question() -> None:
     assert (weeks["theme"].about("") + weeks["theme"].of_others()).question == ""
     chart = estimate(weeks["minutes"].total()).plot().to_dict()
     assert "minutes" in chart["vconcat"][0]["layer"][0]["encoding"]["x"]["title"]
+
+
+def test_what_people_of_frames_write_is_told_what_to_become() -> None:
+    """Rejects: weeks of pandas that nobody declared, durations saved as text, and a frame's column
+    that is a string."""
+    study, frame = Study.parse(WEEKS), pl.DataFrame(ANSWERS, strict=False).to_pandas()
+    durations = frame.assign(minutes=pd.to_timedelta(frame["minutes"], unit="m"))
+    refused(ValuesError, r"column.dt.total_seconds\(\) / 60", study.randomize, durations)
+    coin = study.mechanisms["theme"]
+    reports = coin.randomize(frame["theme"], np.random.default_rng(1))
+    weeks = pd.Series(pd.period_range("2026-01-05", periods=2, freq="W").repeat(60), name="week")
+    beside = reports.to_frame("pandas").assign(week=weeks)
+    said = [
+        refused(ValuesError, r"column.astype\(str\)", coin.tally, reports, weeks),
+        refused(ReportError, r"column.astype\(str\)", coin.tally, beside, "week"),
+    ]
+    assert all("a pandas Period. " in text and "declared" not in text for text in said)
+    assert len(coin.tally(reports, weeks.astype(str))) == 2
+    refused(ArgumentTypeError, "got a pandas Series", estimate, frame["theme"])
+    refused(ArgumentTypeError, "got a polars Series", estimate, pl.Series(["a"]))

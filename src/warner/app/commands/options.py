@@ -225,7 +225,7 @@ class Output:
         if plot is not None:
             from warner.results.drawing import FORMATS, SUFFIXES
 
-            if Path(plot).suffix not in SUFFIXES:
+            if Path(plot).suffix.lower() not in SUFFIXES:
                 raise ArgumentError("--plot", f"must end in {FORMATS}", plot)
         refuse_shared_outputs(*(("--output", path) for path in self.paths), ("--plot", plot))
         ends = [".json"] if self.as_json else [".csv"] if self.as_csv else _ENDINGS
