@@ -722,8 +722,7 @@ def audit(
             remedy = f"Leave out {given}, or audit device.mechanism"
             raise ArgumentTypeError("device", rule, None, remedy)
         return audit_device(mechanism)
-    if hasattr(type(mechanism), "mechanisms"):  # a study
-        names = list(mechanism.mechanisms)
+    if names := list(getattr(mechanism, "mechanisms", ())):  # of a study
         rule, got = "must be the mechanism of one question", f"a study of {', '.join(names)}"
         remedy = (
             f"Write warner.audit(study.mechanisms[{names[0]!r}]). To audit all questions of a "

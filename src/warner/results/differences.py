@@ -556,6 +556,8 @@ def compare_groups(
     left_out: tuple[str, ...]
     columns: tuple[str, ...]
     question = _question(attributes, a, b)
+    options: dict[str, Any] = {"of": of, "level": level, "target": target}
+    options["same_people"] = same_people  # of each item, where items are compared
     if (survey := SurveyDesign.of(weights, cluster, strata)) is not None:
         a = GroupTable.surveyed(a, survey, by, attributes)
         if not a.names:
@@ -581,7 +583,6 @@ def compare_groups(
         table = a if isinstance(a, GroupTable) else group_table(a, attributes)
         if isinstance(table.domain, Items) and is_by_question(table.whole):
             tables = {x: table.on_attributes([i]) for i, x in enumerate(table.domain.items)}
-            options = {"of": of, "level": level, "target": target, "same_people": same_people}
             each = {x: compare_groups(t, reference=reference, **options) for x, t in tables.items()}
             return replace(in_one_table(corrected_together(each), "item"), question=question)
         table.require_shares()
@@ -594,7 +595,6 @@ def compare_groups(
                 rule = "can be used only with groups, not with two estimates"
                 raise ArgumentError(name, rule, show(given), f"Leave out the argument {name}")
         if (ticked := items_of(a)) and ticked.keys() == (others := items_of(b)).keys():
-            options = {"of": of, "level": level, "target": target, "same_people": same_people}
             each = {x: compare_groups(ticked[x], others[x], names=names, **options) for x in ticked}
             return replace(in_one_table(corrected_together(each), "item"), question=question)
         # Two estimates say themselves what is doubtful.
@@ -695,7 +695,7 @@ def _name_of(groups: Any) -> str:
     if isinstance(groups, Mapping | list | tuple):
         each = groups.values() if isinstance(groups, Mapping) else groups
         return question_of(tally for tally in each if isinstance(tally, Tally))
-    return getattr(groups, "attribute", None) or getattr(groups, "question", "")
+    return str(getattr(groups, "attribute", None) or getattr(groups, "question", ""))
 
 
 def _by_kind(rows: Sequence[dict[str, Any]]) -> Iterable[list[dict[str, Any]]]:
