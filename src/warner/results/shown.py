@@ -132,7 +132,7 @@ def table_as_printed(
 
 def items_of(result: Any) -> dict[str, Any]:
     """The estimate of each item that people tick, where they are shown; {} of other results."""
-    if not isinstance(result.domain, Items):
+    if not isinstance(getattr(result, "domain", None), Items):
         return {}
     return {str(item.attribute): item for item in result.by_question}
 
