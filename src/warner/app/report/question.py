@@ -345,7 +345,7 @@ class Question:
         p_values: dict[str, float] = {}
         for key, tallies in by_group(self.groups).items() if self.groups else ():
             ways = by_way(tallies, self.attributes)
-            fewest = min(sum(tally.n for tally in of) for of in ways.values())
+            fewest = min((sum(tally.n for tally in of) for of in ways.values()), default=0)
             if len(ways) == 2 and fewest >= _FEWEST_TESTED:
                 with suppress(WarnerError):
                     p_values[label(key)] = p_of_two(ways, self.attributes)
