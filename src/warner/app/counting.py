@@ -28,7 +28,9 @@ from warner.app.what_files_hold import (
     CountsBefore,
     add_tallies,
     as_file,
+    fingerprint,
     other_questions,
+    refuse_copies,
     require_study,
     warn_of_simulation,
     warn_of_title,
@@ -38,8 +40,6 @@ from warner.io.data_sets import DataFile, FileState
 from warner.io.foreign_files import columns_of_texts
 from warner.io.parquet_format import redacted_address
 from warner.io.stated_headers import codes_in_words, listed_codes
-from warner.mechanisms import from_header
-from warner.mechanisms.copies import Copies, counted_twice
 from warner.reports.reports import text_start
 from warner.reports.tally import (
     OF_TWO_ROUNDS,
@@ -112,7 +112,10 @@ def count_all(paths: Sequence[str], request: CountRequest, checkpoint: str | Non
         else Checkpoint(checkpoint, request.asked, files_to_count)
     )
     with parquet_format.shared_connection(), opened as memory:
-        sums = _count_members(members, states, request, memory)
+        many = sum(map(len, members.values()))
+        arguments = [in_one_line(redacted_address(path)) for path in members]
+        others = DuplicateCheck(arguments, request, many)
+        sums = _count_members(members, states, request, memory, others)
         by_group: dict[str | None, dict[str, dict[str, Tally]]] = {}
         for one in sums:
             if not one.totals:
@@ -128,6 +131,7 @@ def count_all(paths: Sequence[str], request: CountRequest, checkpoint: str | Non
         if request.round is None:
             _warn_of_rounds(sums, request.plan)
         try:
+            others.refuse_sums()
             return {
                 group: add_tallies(by_path, request.allow_equal, request.allow_simulated)
                 for group, by_path in by_group.items()
@@ -143,6 +147,7 @@ def _count_members(
     states: Mapping[str, FileState],
     request: CountRequest,
     memory: Checkpoint | None,
+    others: DuplicateCheck,
 ) -> list[GroupTotals]:
     """The sums of the files of each argument."""
     mechanisms = {} if request.plan is None or request.plan.groups else request.plan.mechanisms
@@ -160,7 +165,6 @@ def _count_members(
         for path in members
     }
     named_files = [(path, file) for path, inside in members.items() for file in inside]
-    others = DuplicateCheck([one.path for one in sums.values()], request, len(named_files))
     if memory is not None:
         # What was counted before comes first, so that it is the new file that is refused.
         named_files.sort(key=lambda pair: not memory.knows(pair[1]))
@@ -186,7 +190,7 @@ def _count_members(
             others.refuse_copy(sums[path].path, file.name, file.path == path, counted)
             if request.tests_counts and not (memory is not None and memory.knows(file)):
                 require_plausible_counts(file.name, counted.tallies)
-            sums[path].add(file.name, counted)
+            sums[path].add(file.name, counted.of_file(request.columns))
             if memory is not None and state is not None and not memory.knows(file):
                 memory.add(file, state, counted)
             done += states[file.path][0]
@@ -290,22 +294,13 @@ class DuplicateCheck:
             before.require_new(name, counted.tallies, alone, pairs)
             before.require_new_groups(name, counted.tallies)
             # The seal of a file of warner counts its reports.
-            if counted.foreign and counted.tallies:
-                mechanisms = {a: from_header(t.header) for a, t in counted.tallies.items()}
-                if doubled := counted_twice(mechanisms, counted.tallies):
-                    raise has_copies(name, doubled)
+            if counted.foreign:
+                refuse_copies(name, counted.tallies)
 
-
-def has_copies(path: str, copies: Copies) -> FileError:
-    """The error of a file that has a copy of its reports, by the look of the counts of a group."""
-    of = "" if copies.group == "all" else f" of {copies.group}"
-    often = "twice" if copies.times == 2 else f"{copies.times} times"
-    rule = f"seems to hold each report {often}, because all counts{of} are {copies.seen_by}"
-    remedy = (
-        "If a file was loaded more than once, delete the copies, and count again. If all is "
-        "right, add --allow-equal"
-    )
-    return FileError(path, rule, None, remedy)
+    def refuse_sums(self) -> None:
+        """Refuse files with the counts of several others."""
+        for before in self.counts.values():
+            before.require_no_sums()
 
 
 def _counted(
@@ -422,6 +417,15 @@ class CountedFile(NamedTuple):
     named: bool = False  # whether all its reports name their mechanism, or the study
     # for which study its reports are, where it has another title than the study that is given
     other_title: str | None = None
+
+    def of_file(self, columns: Mapping[str, Any]) -> CountedFile:
+        """The same counts, which say of which file, columns and round they are."""
+        of = canonical(dict(columns))
+        marked = {
+            name: tally.of_files([fingerprint(self.seal, of, str(tally.round))])
+            for name, tally in self.tallies.items()
+        }
+        return self._replace(tallies=marked)
 
 
 def column_names(stated: Sequence[str]) -> dict[str, Any]:

@@ -22,18 +22,21 @@ from warner._core.atomic_files import has_replaced, temporary_file, write_whole
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, FileError, MismatchError, StudyError, WarnerError
 from warner._core.progress import steps
-from warner._core.text import RANDOMISE_FIRST, canonical, file_name_key, in_one_line
+from warner._core.text import RANDOMISE_FIRST, canonical, file_name_key, in_one_line, series
 from warner.app.terminal import note, plural, say, warning
 from warner.domains import Domain
 from warner.io import data_sets, formats
 from warner.io.report_file import ReportFile
 from warner.mechanisms import Mechanism, OneOf, from_header
+from warner.mechanisms.copies import NO_CHANCE, counted_twice
 from warner.reports.public_columns import Key, columns_of_both, secret_column
+from warner.reports.sums_of_others import SumsOfFiles
 from warner.reports.tally import (
     TalliesOfGroups,
     Tally,
     dump_tallies,
     load_tallies,
+    merge,
     merge_apart,
     parse_tallies,
     require_same_origin,
@@ -45,7 +48,8 @@ if TYPE_CHECKING:
     from warner.studies.study import Study
 
 FILES = "file"  # what --by calls the column of the files themselves
-_NO_CHANCE = 1e-9  # the probability below which equal counts are those of the same reports
+_NO_TWIN = 1e-15  # the same of counts that are looked for in many files, night after night
+ALL_FILES = "the sum of all files"
 _LEAVE_ONE_OUT = "Leave one of them out, or add --allow-equal if they are from different people"
 _T = TypeVar("_T", bound=Tally)
 
@@ -188,6 +192,10 @@ def tallies_together(
     marked = _of_one_origin(parts, simulated)
     refuse_equal(marked, equal)
     marked = _with_same_attributes(marked, only)
+    if not equal:
+        with contextlib.suppress(MismatchError):  # of several mechanisms or rounds there is no sum
+            by_name = {name: [of[name] for of in marked.values()] for name in marked[paths[0]]}
+            refuse_copies(ALL_FILES, {name: merge(of) for name, of in by_name.items()})
     first, first_tallies = paths[0], marked[paths[0]]
     for path, tallies in marked.items():
         for name, tally in tallies.items():
@@ -324,16 +332,49 @@ def refuse_equal(
     before = CountsBefore()
     for path, tallies in parts.items():
         before.require_new(path, tallies)
+    before.require_no_sums()
+    _refuse_common(parts)
     pairs = len(parts) * (len(parts) - 1) / 2
     for attribute in dict.fromkeys(name for tallies in parts.values() for name in tallies):
         paths = [path for path, tallies in parts.items() if attribute in tallies]
         for twins in twins_among([parts[path][attribute] for path in paths]):
-            if twins.groups and twins.chance * pairs < _NO_CHANCE:
+            if twins.groups and twins.chance * pairs < NO_CHANCE:
                 raise _counted_twice(
                     f"{paths[twins.first]} and {paths[twins.second]}", f" in {twins.groups}"
                 )
     for path, tallies in parts.items() if whatever_name else ():
         before.require_new_groups(path, tallies)
+
+
+def fingerprint(*contents: str) -> str:
+    """32 hexadecimal digits that tell contents apart, and not what they are."""
+    return blake2b(canonical(contents).encode(), digest_size=16).hexdigest()
+
+
+def _files_of(tallies: Mapping[str, Tally]) -> frozenset[str]:
+    """Fingerprints of the files in a sum, or of its counts where other people hardly have these."""
+    if marks := frozenset().union(*(tally.files for tally in tallies.values())):
+        return marks
+    chance = min(tally.chance_of_a_twin for tally in tallies.values())
+    digests = [f"{name!r}:{tally.digest}" for name, tally in sorted(tallies.items())]
+    return frozenset([fingerprint(*digests)] if chance < _NO_TWIN else [])
+
+
+def _refuse_common(parts: Mapping[str, dict[str, Tally]]) -> None:
+    """Refuse two sums that hold the reports of one file, as a running total and one of its days."""
+    first: dict[str, str] = {}
+    marks = {path: _files_of(tallies) for path, tallies in parts.items()}
+    for path, of_path in marks.items():
+        other = next((first[mark] for mark in sorted(of_path) if mark in first), None)
+        if other is None:
+            first |= dict.fromkeys(of_path, path)
+            continue
+        many = plural(len(of_path & marks[other]), "file", "files")
+        got = f"{other} and {path}, which both hold the reports of {many}"
+        within = {frozenset(marks[a]) <= marks[b]: a for a, b in ((path, other), (other, path))}
+        which = f"Leave {within[True]} out" if True in within else "Count all files in one run"
+        remedy = f"{which}, or add --allow-equal if they are from different people"
+        raise ArgumentError("reports", "must not be counted twice", got, remedy)
 
 
 @dataclass
@@ -344,6 +385,7 @@ class CountsBefore:
     files: dict[str, tuple[str, bool]] = field(default_factory=dict)
     # {digest of all counts of a group: the file and the group}
     groups: dict[bytes, tuple[str, str]] = field(default_factory=dict)
+    sums: SumsOfFiles = field(default_factory=SumsOfFiles)  # the counts that are added up
 
     def require_new(
         self, path: str, tallies: Mapping[str, Tally], alone: bool = True, pairs: float = 0.0
@@ -351,11 +393,30 @@ class CountsBefore:
         """Refuse a file with the counts of one before, in a folder only where it is no chance."""
         content = ",".join(f"{name!r}:{t.digest}" for name, t in sorted(tallies.items()))
         other, both = self.files.setdefault(content, (path, alone))
-        if other == path:
+        if other != path:
+            chance = min(tally.total().chance_of_a_twin for tally in tallies.values())
+            if (both and alone) or chance * pairs < NO_CHANCE:
+                raise _counted_twice(f"{other} and {path}")
+        self.sums.add(path, tallies)
+
+    def require_no_sums(self) -> None:
+        """Refuse files that have the counts of several others, as where files were compacted."""
+        from warner.app.new_study.text import listed
+        from warner.results.from_tally import label
+
+        if (equal := self.sums.equal(NO_CHANCE)) is None:
             return
-        chance = min(tally.total().chance_of_a_twin for tally in tallies.values())
-        if (both and alone) or chance * pairs < _NO_CHANCE:
-            raise _counted_twice(f"{other} and {path}")
+        few, many, key = equal
+        of_group = f" in the group {label(key)}" if key else ""
+        together = f"{series(few, 'and')} together" if len(few) > 1 else few[0]
+        got = (
+            f"{together}, with the same counts{of_group} as {len(many):,} others together: "
+            f"{listed(many)}"
+        )
+        one = "the first ones" if len(few) > 1 else few[0]
+        different = "or add --allow-equal if they are from different people"
+        remedy = f"Leave out {one} or the {len(many):,} others, {different}"
+        raise ArgumentError("reports", "must not be counted twice", got, remedy)
 
     def require_new_groups(self, path: str, tallies: Mapping[str, Tally]) -> None:
         """Refuse a group with the counts of another, whatever its name, that are no chance."""
@@ -386,7 +447,7 @@ class CountsBefore:
         # One pair of all groups is equal by chance: a union bound.
         pairs = len(self.groups) * (len(self.groups) + 1) / 2
         for key, (other, twin) in again.items():
-            if chances[key] * pairs < _NO_CHANCE:
+            if chances[key] * pairs < NO_CHANCE:
                 group = f"the group {label(key)}"
                 raise _counted_twice(f"{twin} of {other} and {group} of {path}")
 
@@ -395,6 +456,21 @@ def _counted_twice(both: str, where: str = "") -> ArgumentError:
     """The error of two inputs, or of two groups, that are most likely of the same people."""
     got = f"{both}, which have equal counts{where}"
     return ArgumentError("reports", "must not be counted twice", got, _LEAVE_ONE_OUT)
+
+
+def refuse_copies(path: str, tallies: Mapping[str, Tally]) -> None:
+    """Refuse counts that are all even, or multiples of a number, as of reports that were copied."""
+    mechanisms = {name: from_header(tally.header) for name, tally in tallies.items()}
+    if (copies := counted_twice(mechanisms, tallies)) is None:
+        return
+    of = "" if copies.group == "all" else f" of {copies.group}"
+    often = "twice" if copies.times == 2 else f"{copies.times} times"
+    rule = f"seems to hold each report {often}, because all counts{of} are {copies.seen_by}"
+    remedy = (
+        "If a file was loaded more than once, or written again under another name, delete the "
+        "copies, and count again. If all is right, add --allow-equal"
+    )
+    raise FileError(path, rule, None, remedy)
 
 
 def write_text(text: str, path: str) -> None:
@@ -474,7 +550,10 @@ def add_tallies(
             continue
         raise MismatchError(problem)
     refuse_equal(parts, allow_equal, whatever_name=True)
-    return total
+    if total and not allow_equal:
+        refuse_copies(ALL_FILES if len(parts) > 1 else first, total)
+    marks = frozenset().union(*map(_files_of, parts.values()))
+    return {name: tally.of_files(marks) for name, tally in total.items()}
 
 
 _TOGETHER = (

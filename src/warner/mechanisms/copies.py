@@ -160,9 +160,13 @@ def counted_twice(
 
     Args:
         mechanisms: {attribute: the mechanism that made its reports}.
-        tallies: {attribute: the tally} of the same people, in the same groups.
+        tallies: {attribute: the tally} of the same people.
     """
     first = next(iter(tallies.values()))
+    if any(list(tally) != list(first) for tally in tallies.values()):
+        # Questions of other groups of people are looked at one by one.
+        each = (counted_twice(mechanisms, {name: tally}) for name, tally in tallies.items())
+        return next(filter(None, each), None)
     factors = np.gcd.reduce([tally.common_factors() for tally in tallies.values()])
     if (factors == 1).all():
         return None

@@ -89,6 +89,7 @@ _COUNT_AGAIN = "Count the reports again with 'warner tally'"
 MOST_PER_PERSON = 10_000  # reports of one person, in all
 _MOST_PEOPLE = 2**53  # whose number is exact in double precision
 _SHOWN = 20  # groups in a notebook
+_MOST_FILES = 1000  # that a tally remembers
 _FIRST = 64  # counts of a group that are looked at first: few have a common factor
 
 
@@ -124,6 +125,8 @@ class Tally(Hinting):
             of another program does not say it; see :meth:`not_checked`. No part of its value.
         question: the name of the question in the study that counted it, for titles of tables and
             charts; "" where nothing says it. No part of its value, and not in files.
+        files: fingerprints of the files that were counted, and of results of databases, so that a
+            sum is known to hold their reports. No part of its value.
         columns: {name: domain} of the public columns, None where a column has no domain; empty
             where all people are together.
         counts: int64, read-only. With public columns (G, ...), the counts of each group along the
@@ -156,6 +159,7 @@ class Tally(Hinting):
     survey_design: SurveyDesign | None = None
     unchecked: tuple[str, ...] = ()
     question: str = ""
+    files: frozenset[str] = frozenset()
 
     def __init__(
         self,
@@ -670,11 +674,14 @@ class Tally(Hinting):
             raise MismatchError("tallies", rule, got, remedy)
         most = max(self.reports_per_person, other.reports_per_person)
         trusted = self.is_trusted and other.is_trusted
-        of_round = other.round if self.round is None else self.round
-        may_mix = self.may_mix_rounds or other.may_mix_rounds
-        survey_design = self.survey_design or other.survey_design
-        unchecked = tuple(dict.fromkeys(self.unchecked + other.unchecked))
-        question = question_of([self, other])
+        marks: dict[str, Any] = {
+            "round": other.round if self.round is None else self.round,
+            "may_mix_rounds": self.may_mix_rounds or other.may_mix_rounds,
+            "survey_design": self.survey_design or other.survey_design,
+            "unchecked": tuple(dict.fromkeys(self.unchecked + other.unchecked)),
+            "question": question_of([self, other]),
+            "files": _not_too_many(self.files | other.files),
+        }
         if self.rows is None and self._keys == other._keys:  # the usual case, in which many add up
             return self._but(
                 columns=columns,
@@ -683,11 +690,7 @@ class Tally(Hinting):
                 reports_per_person=most,
                 sources=sources,
                 is_trusted=trusted,
-                round=of_round,
-                may_mix_rounds=may_mix,
-                survey_design=survey_design,
-                unchecked=unchecked,
-                question=question,
+                **marks,
             )
         position = dict(self._place)
         for key in other._keys:
@@ -699,13 +702,7 @@ class Tally(Hinting):
         counted = _added([(self._counted(), to), (other._counted(), their_to)], len(position))
         groups = Groups(columns, list(position), their_to) if columns else None
         made = Tally(self.header, counted, groups, self.simulated, most, sources, trusted)
-        return made._but(
-            round=of_round,
-            may_mix_rounds=may_mix,
-            survey_design=survey_design,
-            unchecked=unchecked,
-            question=question,
-        )
+        return made._but(**marks)
 
     def __radd__(self, other: object) -> Tally:
         return self if other == 0 else NotImplemented  # so that sum(tallies) works
@@ -723,7 +720,10 @@ class Tally(Hinting):
         """A tally of other counts, and else like this one."""
         most, sources, trusted = self.reports_per_person, self.sources, self.is_trusted
         made = Tally(self.header, counted, groups, self.simulated, most, sources, trusted)
-        marks = ("round", "may_mix_rounds", "survey_design", "unchecked", "question")
+        marks = (
+            *("round", "may_mix_rounds", "survey_design", "unchecked"),
+            *("question", "files"),
+        )
         return made._but(**{name: getattr(self, name) for name in marks})
 
     def _but(self, **attributes: Any) -> Tally:
@@ -828,6 +828,10 @@ class Tally(Hinting):
         """
         return self._but(sources=of_collectors(self.sources, marks))
 
+    def of_files(self, fingerprints: Iterable[str]) -> Tally:
+        """The same counts, as those of files with these fingerprints; none of more than 1,000."""
+        return self._but(files=_not_too_many(frozenset(fingerprints)))
+
     def of_others(self) -> Tally:
         """The same counts, as those of other people.
 
@@ -903,6 +907,28 @@ class Tally(Hinting):
             summed.rows[start:stop].tobytes() + summed._table[start:stop].tobytes()
             for start, stop in pairwise(ends.tolist())
         ]
+
+    def numbers_that_add_up(self) -> np.ndarray:
+        """A number of the counts of each group, uint64 (G,): sums of tallies have their sums.
+
+        Other counts have other numbers, but for a chance of about 2^-64.
+
+        >>> from warner import Categorical, RandomizedResponse
+        >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+        >>> a, b = (coin.tally(coin.randomize(["no", "yes"] * n)) for n in (50, 80))
+        >>> bool((a + b).numbers_that_add_up() == a.numbers_that_add_up() + b.numbers_that_add_up())
+        True
+        """
+        summed = self.sums()
+        table = summed._table.reshape(len(summed._table), -1).astype(np.uint64)
+        if summed.rows is None or summed._places is None:
+            return np.asarray(table @ spread(np.arange(table.shape[1], dtype=np.uint64)))
+        weights = np.zeros(len(table), dtype=np.uint64)
+        for column in summed.rows.T:
+            weights = spread(weights ^ column)
+        numbers = np.zeros(len(self), dtype=np.uint64)
+        np.add.at(numbers, summed._places, table[:, 0] * weights)
+        return numbers
 
     def per_person(self, most: int) -> Tally:
         """The same counts, where one person sent up to ``most`` reports of different values.
@@ -1079,6 +1105,19 @@ def _frozen(array: np.ndarray) -> np.ndarray:
     return view
 
 
+def _not_too_many(fingerprints: frozenset[str]) -> frozenset[str]:
+    """Fingerprints of files; none where they would be most of a tally file."""
+    return fingerprints if len(fingerprints) <= _MOST_FILES else frozenset()
+
+
+def spread(numbers: np.ndarray) -> np.ndarray:
+    """As many numbers, uint64, that look random: those of SplitMix64."""
+    mixed = numbers + np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return mixed ^ (mixed >> np.uint64(31))
+
+
 def _facts(tally: Tally) -> list[list[str]]:
     """What the header of a tally says, in pairs of words."""
     header = tally.header
@@ -1159,10 +1198,12 @@ def dump_tallies(tallies: Mapping[str, Tally]) -> str:
         legible("name of a question", str(name))
     named = {name: tally.to_json() for name, tally in tallies.items()}
     collected = sorted({mark for t in tallies.values() for mark in collectors_of(t.sources)})
+    counted = sorted(_not_too_many(frozenset().union(*(t.files for t in tallies.values()))))
     data = {
         "format": "warner-tally",
         "schema": SCHEMA,
         **({"collectors": collected} if collected else {}),
+        **({"files": counted} if counted else {}),
         "attributes": named,
         "sha256": hashlib.sha256(canonical(named).encode()).hexdigest(),
     }
@@ -1176,10 +1217,10 @@ def load_tallies(path: str | os.PathLike[str]) -> dict[str, Tally]:
 
 def parse_tallies(text: bytes, name: str) -> dict[str, Tally]:
     """The named tallies in the text of a tally file; ``name`` is the file's name in messages."""
-    attributes, collected = _content(text, name)
+    attributes, collected, counted = _content(text, name)
     try:
         tallies = {
-            attribute: Tally.from_json(entry).of_collectors(collected)
+            attribute: Tally.from_json(entry).of_collectors(collected).of_files(counted)
             for attribute, entry in attributes.items()
         }
         intact = dump_tallies(tallies).encode() == text
@@ -1195,8 +1236,8 @@ def parse_tallies(text: bytes, name: str) -> dict[str, Tally]:
     }
 
 
-def _content(text: bytes, name: str) -> tuple[dict[str, Any], list[str]]:
-    """The entries of the attributes in a tally file, not yet checked, and marks of collectors."""
+def _content(text: bytes, name: str) -> tuple[dict[str, Any], list[str], list[str]]:
+    """The entries of the attributes in a tally file, and marks of collectors and of files."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
@@ -1222,10 +1263,10 @@ def _content(text: bytes, name: str) -> tuple[dict[str, Any], list[str]]:
         if (problem := unreadable(attribute)) is not None:
             rule = f"the name of a question contains {problem}"
             raise FileError(name, rule, show(attribute), AS_WRITTEN)
-    collected = data.get("collectors", [])
-    if not isinstance(collected, list) or not all(isinstance(mark, str) for mark in collected):
+    marks = data.get("collectors", []), data.get("files", [])
+    if not all(isinstance(of, list) and all(isinstance(m, str) for m in of) for of in marks):
         raise _altered(name)
-    return data["attributes"], collected
+    return data["attributes"], *marks
 
 
 def _altered(name: str) -> FileError:

@@ -33,7 +33,6 @@ from warner.app.counting import (
     column_names,
     count_all,
     files_of,
-    has_copies,
     require_plausible_counts,
 )
 from warner.app.expected_groups import require_groups, require_named, require_reports
@@ -44,6 +43,7 @@ from warner.app.what_files_hold import (
     add_tallies,
     paths_of_groups,
     read_tallies,
+    refuse_copies,
     refuse_overwriting,
     refuse_repeated,
     refuse_shared_outputs,
@@ -56,7 +56,6 @@ from warner.designs import PaperDesign
 from warner.io import formats, public_values, read_answers, sql_statements
 from warner.io.counts_by_hand import DESIGN, CountsByHand, groups_without_count, uneven_sheets
 from warner.mechanisms import from_header
-from warner.mechanisms.copies import counted_twice
 from warner.reports.public_columns import about_alike_groups, about_small_groups
 from warner.reports.tally import (
     Tally,
@@ -922,8 +921,8 @@ def tallies_of_counts(
             if text := uneven_sheets(tallies):
                 warning(f"{path}: {text}")
             continue
-        if not equal and (doubled := counted_twice(whole.mechanisms, totals[path])):
-            raise has_copies(path, doubled)
+        if not equal:
+            refuse_copies(path, totals[path])
         unknown = ["which mechanism and epsilon made the reports"]
         unknown += [] if first.simulated else ["whether they are simulated"]
         if any(tally.may_mix_rounds for tally in tallies.values()):

@@ -1,0 +1,162 @@
+"""Files whose reports stand in other files too, as where small files were written as a large one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.spec.app._command import run
+from tests.spec.app._lakes import lake, rows, tally
+from warner import Categorical, RandomizedResponse, UnaryEncoding
+from warner.reports.sums_of_others import SumsOfFiles
+
+_ = lake
+_RNG = np.random.default_rng(36)
+
+
+def _write(path: str, parts: list[pa.Table]) -> None:
+    """Write rows in another order than they had."""
+    whole = pa.concat_tables(parts)
+    pq.write_table(whole.take(_RNG.permutation(len(whole))), path)
+
+
+def _parts(many: int, of: int = 2000) -> list[pa.Table]:
+    """Write the parts of a day into the folder lake, beside the two files of few people."""
+    parts = [rows(of + 2 * i) for i in range(many)]
+    for i, part in enumerate(parts):
+        pq.write_table(part, f"lake/part-{i:02}.parquet")
+    return parts
+
+
+@pytest.mark.parametrize("options", [(), ("--by", "ward"), ("--of-this-study",)])
+def test_a_file_that_was_compacted_is_not_counted_beside_its_parts(
+    lake: Path, options: tuple[str, ...]
+) -> None:
+    """Rejects a comparison of files one with one, and one of the sum of all others alone."""
+    parts = _parts(4)
+    for those in ([0, 1, 2, 3], [0, 2, 3]):
+        _write("lake/compact.parquet", [parts[i] for i in those])
+        done = tally("lake", *options, ok=False)
+        names = ", ".join(f"lake/part-{i:02}.parquet" for i in those)
+        said = f"lake/compact.parquet, with the same counts as {len(those)} others together:"
+        assert f"{said} {names}. Leave out lake/compact.parquet or the" in done.stderr
+        assert not Path("t.json").exists()
+    tally("lake", *options, "--allow-equal")
+    Path("lake/compact.parquet").unlink()
+    tally("lake", *options)
+
+
+def test_a_compacted_file_is_known_among_many(lake: Path) -> None:
+    """Rejects runs of files that end where the compacted one stands between its parts."""
+    parts = _parts(16, 3000)
+    _write("lake/part-07b.parquet", parts[3:12])
+    done = tally("lake", "--checkpoint", "c.jsonl", ok=False)
+    assert "lake/part-07b.parquet, with the same counts as 9 others together" in done.stderr
+    Path("lake/part-07b.parquet").unlink()
+    tally("lake", "--checkpoint", "c.jsonl")  # which has no line of the file that was refused
+
+
+def test_reports_of_all_files_that_stand_in_others_too_make_even_sums(lake: Path) -> None:
+    """Rejects a test of each file alone: no file, and no sum of files in order, has a twin."""
+    values = [str(i) for i in range(60)]
+    study = f'[attributes.code]\nvalues = {values}\nmechanism = "RandomizedResponse"\n'
+    Path("study.toml").write_text(f"{study}epsilon = 1.0\n")
+    codes = _RNG.integers(0, 60, 20000)
+    cuts = np.sort(_RNG.choice(range(1, 20000), (2, 8), replace=False), axis=1)
+    for again, cut in enumerate(cuts):
+        for i, part in enumerate(np.split(_RNG.permutation(codes), cut)):
+            pq.write_table(pa.table({"code_report": part}), f"lake/{i}-{again}.parquet")
+    for name in ("a", "b"):
+        Path(f"lake/{name}.parquet").unlink()
+    done = tally("lake", ok=False)
+    assert "lake: seems to hold each report twice, because all counts are even" in done.stderr
+    tally("lake", "--allow-equal")
+
+
+def test_a_sum_is_not_merged_with_the_tallies_that_it_is_a_sum_of(lake: Path) -> None:
+    """Rejects a merge that compares tallies one with one."""
+    for i, part in enumerate((rows(2000), rows(3000))):
+        pq.write_table(part, f"{i}.parquet")
+        run("tally", f"{i}.parquet", "--study", "study.toml", "-o", f"{i}.json")
+    run("tally", "0.parquet", "1.parquet", "--study", "study.toml", "-o", "sum.json")
+    said = "sum.json, with the same counts as 2 others together: 0.json, 1.json"
+    for command in ("merge", "estimate"):
+        done = run(command, "sum.json", "0.json", "1.json", "-o", "x.json", ok=False)
+        assert said in done.stderr and not Path("x.json").exists()
+
+
+def _yes_or_no(*paths: str) -> None:
+    """Files of a question of two values: two of them have equal counts now and then by chance."""
+    values = '[attributes.smokes]\nvalues = ["no", "yes"]\nmechanism = "RandomizedResponse"\n'
+    Path("study.toml").write_text(f"{values}epsilon = 1.0\n")
+    for i, path in enumerate(paths):
+        answers = _RNG.integers(0, 2, 100 + i)
+        pq.write_table(pa.table({"smokes_report": answers}), f"{path}.parquet")
+        tally(f"{path}.parquet")
+        Path("t.json").rename(f"{path}.json")
+
+
+def test_a_running_total_knows_the_files_that_it_holds(lake: Path) -> None:
+    """Rejects a merge that knows a part of a sum only by its counts, or by the name of a file."""
+    _yes_or_no("w36", "w37", "w38")
+    run("merge", "w36.json", "w37.json", "-o", "u.json")
+    run("tally", "w37.parquet", "--study", "study.toml", "--allow-equal", "-o", "again.json")
+    for later in ("w37", "again"):
+        for command in ("merge", "estimate"):
+            done = run(command, "u.json", f"{later}.json", ok=False)
+            said = f"got u.json and {later}.json, which both hold the reports of 1 file. Leave"
+            assert f"{said} {later}.json out, or add --allow-equal" in done.stderr
+    run("merge", "w37.json", "w38.json", "-o", "v.json")
+    done = run("merge", "u.json", "v.json", ok=False)
+    assert "hold the reports of 1 file. Count all files in one run, or add" in done.stderr
+    run("merge", "u.json", "w38.json", "-o", "all.json")
+    done = run("merge", "all.json", "v.json", ok=False)
+    assert "hold the reports of 2 files. Leave v.json out" in done.stderr
+    run("merge", "u.json", "w37.json", "--allow-equal")
+
+
+def test_columns_and_rounds_of_one_file_are_of_different_reports(lake: Path) -> None:
+    """Rejects a fingerprint of the file alone: it can hold the answers of two days."""
+    _yes_or_no("one")
+    days = pa.table({f"day{i}": _RNG.integers(0, 2, 60) for i in (1, 2)})
+    pq.write_table(days, "days.parquet")
+    for i in (1, 2):
+        tally("days.parquet", "--column", f"smokes=day{i}")
+        Path("t.json").rename(f"{i}.json")
+    run("merge", "1.json", "2.json", "--reports-per-person", "2", "-o", "both.json")
+
+
+def test_a_tally_without_files_is_known_by_counts_that_are_no_chance(lake: Path) -> None:
+    """Rejects fingerprints of files alone: results of a database are added to totals too."""
+    digits = RandomizedResponse(Categorical(range(40)), 1.0)
+    for name in "ab":
+        digits.tally(digits.reports(_RNG.integers(0, 40, 5000))).save(f"{name}.json")
+    run("merge", "a.json", "b.json", "-o", "u.json")
+    assert "got u.json and b.json, which both" in run("merge", "u.json", "b.json", ok=False).stderr
+
+
+def test_sums_that_are_equal_by_chance_are_no_copies() -> None:
+    """Rejects a test that takes each equal sum for a copy: many small files have such sums."""
+    coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+    for many in (12, 60):
+        sums = SumsOfFiles()
+        for i in range(many):
+            sums.add(str(i), {"smokes": coin.tally(coin.reports(_RNG.integers(0, 2, 40)))})
+        assert sums.equal(1e-9) is None and sums.equal(1e9) is not None
+
+
+def test_sums_of_bits_and_of_several_questions_are_compared() -> None:
+    """Rejects the chance of the least likely question alone: ten coins are no chance together."""
+    coin = RandomizedResponse(Categorical(range(2)), 1.0)
+    bits = UnaryEncoding(Categorical(range(20)), 1.0)
+    for mechanism, questions in ((coin, "abcdefghij"), (bits, "a")):
+        sums = SumsOfFiles()
+        codes = {q: mechanism.randomize(_RNG.integers(0, 2, 3000)) for q in questions}
+        for name, those in (("x", slice(1000)), ("y", slice(1000, None)), ("z", slice(None))):
+            sums.add(name, {q: mechanism.tally(of[those]) for q, of in codes.items()})
+        equal = sums.equal(1e-9)
+        assert equal is not None and (equal.few, equal.many) == (["z"], ["x", "y"])
