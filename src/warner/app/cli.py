@@ -84,6 +84,11 @@ class PlainErrors(click.Command):
             if here and context and any(here in p.opts for p in context.command.params):
                 rule = f"There is no option {name!r}. Did you mean {here}?"
                 raise click.UsageError(rule, context) from None
+            root = None if context is None else context.find_root()
+            if root and context and any(name in p.opts for p in root.command.params):
+                command = context.command_path.removeprefix(str(root.info_name)).strip()
+                rule = f"Write {name} before the name of the command: warner {name} {command} ..."
+                raise click.UsageError(rule, context) from None
             if name == "--drop-missing" and context:
                 rule = f"There is no option {name!r} here. {_LEFT_OUT}"
                 raise click.UsageError(rule, context) from None

@@ -31,6 +31,7 @@ from warner.app.what_files_hold import (
     fingerprint,
     other_questions,
     refuse_copies,
+    refuse_counts,
     require_study,
     warn_of_simulation,
     warn_of_title,
@@ -330,6 +331,8 @@ def _counted(
 def _count(file: DataFile, request: CountRequest) -> CountedFile:
     """The tallies of a file."""
     with as_file(file.path) as path:
+        if path == file.path:
+            refuse_counts(path)
         if request.plan is not None and foreign_files.is_foreign(path):
             return _count_foreign(file, path, request.plan, request)
         opened = files.open_reports(path)

@@ -27,11 +27,21 @@ def require_reports(totals: Iterable[Mapping[str, Tally]], reports: int | None) 
         _refuse("--expect-reports", f"is {reports:,}, but {counted:,} reports were counted", check)
 
 
-def require_named(expected: Collection[str], columns: Collection[str]) -> None:
-    """Refuse expected groups that say no number and no values of these columns."""
+def require_named(
+    expected: Collection[str],
+    columns: Collection[str],
+    domains: Mapping[str, Domain | None],
+) -> dict[str, list[str]]:
+    """The values that are expected of each column; refused where they are no number and no values.
+
+    Args:
+        columns: those of the groups.
+        domains: their values, as far as they are known.
+    """
     if expected and not columns:
         remedy = f"Add --by COLUMN, or leave out {_OPTION}"
         raise ArgumentError(_OPTION, "can be used only if groups are counted", None, remedy)
+    values: dict[str, list[str]] = {}
     for text in expected:
         name, sign, words = text.partition("=")
         if text.isdecimal():
@@ -42,6 +52,9 @@ def require_named(expected: Collection[str], columns: Collection[str]) -> None:
             raise ArgumentError(_OPTION, rule, show(text), example)
         if name not in columns:
             raise unknown(_OPTION, name, columns, "the columns of --by")
+        if name in domains:
+            values.setdefault(name, []).extend(_values(name, words, domains[name]))
+    return values
 
 
 def require_groups(totals: Iterable[Mapping[str, Tally]], expected: Collection[str]) -> None:
@@ -50,18 +63,13 @@ def require_groups(totals: Iterable[Mapping[str, Tally]], expected: Collection[s
     if not expected:
         return
     columns = firsts[0].columns
-    require_named(expected, columns)
+    values = require_named(expected, columns, columns)
     keys = {key for first in firsts for key, _ in first.items()}
-    values: dict[str, list[str]] = {}
     for text in expected:
-        if text.isdecimal():
-            if int(text) != len(keys):
-                check = _LESS if len(keys) < int(text) else _MORE
-                said = f"is {int(text):,}, but {len(keys):,} groups were counted"
-                _refuse(_OPTION, said, check)
-            continue
-        name, _, words = text.partition("=")
-        values.setdefault(name, []).extend(_values(words, columns[name]))
+        if text.isdecimal() and int(text) != len(keys):
+            check = _LESS if len(keys) < int(text) else _MORE
+            said = f"is {int(text):,}, but {len(keys):,} groups were counted"
+            _refuse(_OPTION, said, check)
     at = [list(columns).index(name) for name in values]
     counted = {tuple(str(key[i]) for i in at) for key in keys}
     # Of several columns each value of the one is expected with each of the other.
@@ -81,8 +89,8 @@ def _firsts(totals: Iterable[Mapping[str, Tally]]) -> list[Tally]:
     return [next(iter(total.values())) for total in totals]
 
 
-def _values(words: str, domain: Domain | None) -> list[str]:
-    """The values that are named: a list, or the first and the last of a range."""
+def _values(name: str, words: str, domain: Domain | None) -> list[str]:
+    """The values of a column that are named: a list, or the first and the last of a range."""
     first, dots, last = words.partition("..")
     if not dots:
         return [word.strip() for word in words.split(",")]
@@ -94,16 +102,26 @@ def _values(words: str, domain: Domain | None) -> list[str]:
         low, high = (_index(end.strip(), domain) for end in (first, last))
     except (ValuesError, ArgumentTypeError, ValueError):
         rule = "must have values of the column before and after the two dots"
-        raise ArgumentError(_OPTION, rule, show(words), domain.remedy) from None
-    if not 0 <= high - low < _MOST:
-        rule = f"must be a range from the first to the last, of at most {_MOST:,} values"
+        example = _index("2026-11-02", domain) if _is_of_dates(domain) else 0
+        remedy = f"Write the values of {name} as {domain.decode(np.array([example]))[0]}"
+        raise ArgumentError(_OPTION, rule, show(words), remedy) from None
+    if low > high:
+        rule = "has a range whose first value is after its last"
+        turned = f"Write {name}={last.strip()}..{first.strip()}"
+        raise ArgumentError(_OPTION, rule, show(words), turned)
+    if high - low >= _MOST:
+        rule = f"must have ranges of at most {_MOST:,} values"
         raise ArgumentError(_OPTION, rule, show(words))
     return [str(value) for value in domain.decode(np.arange(low, high + 1))]
 
 
+def _is_of_dates(domain: Domain) -> bool:
+    return "unit" in domain.spec()
+
+
 def _index(text: str, domain: Domain) -> int:
     """The place of a value that is written as a text."""
-    value = text if "unit" in domain.spec() else int(text)
+    value = text if _is_of_dates(domain) else int(text)
     return int(domain.encode([value])[0])
 
 

@@ -20,7 +20,13 @@ from warner._core.errors import ArgumentError, EmptyError, FileError
 from warner._core.text import look, meant, series
 from warner.app.commands.options import options
 from warner.app.terminal import note, say, warning
-from warner.app.what_files_hold import as_file, is_tally_file, read_or_count, tallies_together
+from warner.app.what_files_hold import (
+    as_file,
+    is_tally_file,
+    read_or_count,
+    refuse_counts,
+    tallies_together,
+)
 from warner.io.formats import is_report_file
 from warner.reports.tally import Tally
 
@@ -358,6 +364,7 @@ class OnPaper:
             if is_report_file(path):
                 from warner.io import open_reports
 
+                refuse_counts(path)
                 self.origin.has_rows = True
                 self.origin.public |= dict.fromkeys(open_reports(path).public)
             return read_or_count(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -27,6 +28,7 @@ from warner.app.terminal import note, plural, say, warning
 from warner.domains import Domain
 from warner.io import data_sets, formats
 from warner.io.report_file import ReportFile
+from warner.io.sql_statements import COLUMNS
 from warner.mechanisms import Mechanism, OneOf, from_header
 from warner.mechanisms.copies import NO_CHANCE, counted_twice
 from warner.reports.public_columns import Key, columns_of_both, secret_column
@@ -60,8 +62,13 @@ def read_tallies(path: str, with_a_study: str = "") -> dict[str, Tally]:
 
     if path == "-":
         return parse_tallies(_standard_input().read(), "standard input")
+    if Path(path).is_dir():
+        rule = "is a folder, and this command needs a tally (file of counts)"
+        remedy = f"Count the reports in it first: warner tally {shlex.quote(path)} -o tally.json"
+        raise FileError(path, rule, None, remedy)
     if Path(path).is_file() and not is_tally_file(path):
         if formats.is_report_file(path):
+            refuse_counts(path)
             rule = "is not a tally (file of counts): by its ending, it holds reports or answers"
             remedy = f"To count reports, run: warner tally {shlex.quote(path)}. {RANDOMISE_FIRST}"
             raise FileError(path, rule, None, remedy)
@@ -95,6 +102,18 @@ def _standard_input() -> BinaryIO:
 def read_or_count(path: str) -> dict[str, Tally]:
     """The tallies in a tally file, or those of a report file."""
     return files.tally_file(path) if formats.is_report_file(path) else read_tallies(path)
+
+
+def refuse_counts(path: str) -> None:
+    """Refuse the result of a statement of warner sql, by its line of names, in place of reports."""
+    with contextlib.suppress(OSError), open(path, "rb") as file:
+        first = file.readline(1000).decode("utf-8-sig", "replace")
+        names = {name.strip(' "\n\r').lower() for name in re.split("[,;\t|]", first)}
+        if not names.issuperset(COLUMNS):
+            return
+        rule = 'is the result of a statement of "warner sql", and holds counts in place of reports'
+        command = f"warner tally --counts {shlex.quote(path)} --study STUDY -o tally.json"
+        raise FileError(path, rule, None, f"Add --counts: {command}")
 
 
 def write_tallies(tallies: Mapping[str, Tally], path: str, group: str | None = None) -> None:

@@ -234,6 +234,10 @@ def count_statement(
     except ImportError:
         problem = not_installed("sqlglot", "warner sql")
     else:
+        if dialect == "duckdb" and str(table).rstrip().endswith("/"):
+            rule = "is a folder, and DuckDB reads a pattern of files"
+            remedy = f"Write --table '{str(table).rstrip()}*.parquet'"
+            raise ArgumentError("table", rule, show(table), remedy)
         if target is None:
             rule, remedy = "must be the name of a table", "For example survey.reports"
             if "(" in str(table):

@@ -46,7 +46,7 @@ class SumsOfFiles:
         for attribute, tally in tallies.items():
             # Reports of two attributes, or mechanisms, are of different noise, and no sums.
             weight = hash((attribute, canonical(tally.header))) | 1
-            for each in [tally.total(), tally] if tally.columns else [tally]:
+            for each in [tally.total(), tally] if tally.columns and len(tally) else [tally]:
                 chances = np.log(np.maximum(each.chances_of_twins(), np.finfo(float).tiny))
                 of_groups = each.sizes, each.numbers_that_add_up(), chances
                 for key, n, number, chance in zip(
@@ -55,6 +55,8 @@ class SumsOfFiles:
                     before = counts.get(key, (0, 0, 0.0))
                     so_far = before[1] + number * weight & _ALL_BITS
                     counts[key] = before[0] + n, so_far, before[2] + chance
+        if not counts:
+            return
         groups = [self._groups.setdefault(key, len(self._groups)) for key in counts]
         columns = zip((int, np.uint64, float), zip(*counts.values(), strict=True), strict=True)
         self._rows.append((np.array(groups), *(np.array(of, dtype) for dtype, of in columns)))
@@ -91,8 +93,8 @@ class SumsOfFiles:
             compared += sets.pairs_of_one_size()
             for few, many in sets.equal():
                 chance = float(chances[those][[*few, *many]].min())
-                sides = ([names[i] for i in side] for side in (few, many))
-                equal.append((chance, EqualSums(*sides, keys[groups[start]])))
+                first, second = ([names[i] for i in side] for side in (few, many))
+                equal.append((chance, EqualSums(first, second, keys[groups[start]])))
         return next(
             (two for chance, two in equal if chance + np.log(compared) < np.log(most)), None
         )
@@ -101,10 +103,10 @@ class SumsOfFiles:
 class _Sets(NamedTuple):
     """Sets of files."""
 
+    members: Callable[[int], set[int]]  # the files of a set
     sizes: np.ndarray  # the reports of each set
     numbers: np.ndarray  # the sum of the numbers of its files
     marks: np.ndarray  # the sum of the marks of those of its files that tell it apart
-    members: Callable[[int], set[int]]  # the files of a set
 
     def pairs_of_one_size(self) -> float:
         """How many pairs of sets have the same number of reports."""
@@ -127,11 +129,8 @@ def _sets_of(names: list[str], sizes: np.ndarray, numbers: np.ndarray, marks: np
     m = len(names)
     if m <= _ALL_SETS:
         inside = np.arange(1, 2**m)[:, None] >> np.arange(m) & 1
-        summed = [inside.astype(of.dtype) @ of for of in (sizes, numbers, marks)]
-        return _Sets(
-            *summed,
-            lambda i: set(np.flatnonzero(inside[i]).tolist()),
-        )
+        summed = (inside.astype(of.dtype) @ of for of in (sizes, numbers, marks))
+        return _Sets(lambda i: set(np.flatnonzero(inside[i]).tolist()), *summed)
     by_name = sorted(range(m), key=names.__getitem__)
     files = np.concatenate([by_name, np.argsort(sizes, kind="stable")])  # two orders of all files
     nothing = 2 * m  # where a number is zero
@@ -153,9 +152,9 @@ def _sets_of(names: list[str], sizes: np.ndarray, numbers: np.ndarray, marks: np
     for of in values:
         before = np.concatenate([of[nothing:], np.cumsum(of)])
         sums.append(before[end] - before[begin] - of[left])
-    return _Sets(
-        *sums,
-        lambda i: (
-            set(files[begin[i] : end[i]].tolist()) - set(files[left[i] : left[i] + 1].tolist())
-        ),
-    )
+
+    def members(i: int) -> set[int]:
+        left_out = set(files[left[i] : left[i] + 1].tolist())
+        return set(files[begin[i] : end[i]].tolist()) - left_out
+
+    return _Sets(members, *sums)

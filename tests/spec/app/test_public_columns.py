@@ -557,7 +557,10 @@ def test_a_job_names_the_weeks_and_wards_that_it_expects() -> None:
             ["week=2026-W02..2026-W03", "ward=north,south"],
             "no reports of 2026-W02, north; 2026-W02, south were counted",
         ),
-        (["week=2026-W03..2026-W01"], "must be a range from the first to the last"),
+        (
+            ["week=2026-W03..2026-W01"],
+            "after its last; got '2026-W03..2026-W01'. Write week=2026-W01",
+        ),
         (["week=2026-W03..later"], "must have values of the column before and after the two dots"),
     ):
         with pytest.raises(ArgumentError, match=re.escape(said)):

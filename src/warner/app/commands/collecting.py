@@ -585,7 +585,8 @@ def tally(
     names = None if by is None else names_in(by)
     if plan is not None and plan.design is not None:
         names = list(dict.fromkeys([*(names or ()), *plan.design.columns]))
-    require_named(expect_groups, names or ())  # before many files are read
+    # Before many files are read.
+    require_named(expect_groups, names or (), {} if plan is None else plan.public)
     refuse_shared_outputs(("--output", output), ("--checkpoint", checkpoint))
     request = CountRequest(
         plan,
@@ -819,7 +820,6 @@ def sql(
     \b
         warner sql study.toml --dialect duckdb --table reports -o count.sql
         duckdb -csv survey.db < count.sql > counts.csv
-        warner tally lake/ --by week --require-headers --expect-groups 5 -o weeks.json
         warner tally --counts counts.csv --study study.toml -o tally.json
     \b
         psql --csv -f count.sql > counts.csv
