@@ -28,11 +28,8 @@ from warner.app.terminal import note, plural, say, warning
 from warner.domains import Domain
 from warner.io import data_sets, formats
 from warner.io.report_file import ReportFile
-from warner.io.sql_statements import COLUMNS
 from warner.mechanisms import Mechanism, OneOf, from_header
-from warner.mechanisms.copies import NO_CHANCE, counted_twice
 from warner.reports.public_columns import Key, columns_of_both, secret_column
-from warner.reports.sums_of_others import SumsOfFiles
 from warner.reports.tally import (
     TalliesOfGroups,
     Tally,
@@ -47,9 +44,11 @@ from warner.reports.tally import (
 from warner.reports.tally_kinds import twins_among
 
 if TYPE_CHECKING:
+    from warner.reports.sums_of_others import SumsOfFiles
     from warner.studies.study import Study
 
 FILES = "file"  # what --by calls the column of the files themselves
+_NO_CHANCE = 1e-9  # the probability below which equal counts are those of the same reports
 _NO_TWIN = 1e-15  # the same of counts that are looked for in many files, night after night
 ALL_FILES = "the sum of all files"
 _LEAVE_ONE_OUT = "Leave one of them out, or add --allow-equal if they are from different people"
@@ -106,6 +105,8 @@ def read_or_count(path: str) -> dict[str, Tally]:
 
 def refuse_counts(path: str) -> None:
     """Refuse the result of a statement of warner sql, by its line of names, in place of reports."""
+    from warner.io.sql_statements import COLUMNS
+
     with contextlib.suppress(OSError), open(path, "rb") as file:
         first = file.readline(1000).decode("utf-8-sig", "replace")
         names = {name.strip(' "\n\r').lower() for name in re.split("[,;\t|]", first)}
@@ -211,7 +212,7 @@ def tallies_together(
     marked = _of_one_origin(parts, simulated)
     refuse_equal(marked, equal)
     marked = _with_same_attributes(marked, only)
-    if not equal:
+    if len(paths) > 1 and not equal:
         with contextlib.suppress(MismatchError):  # of several mechanisms or rounds there is no sum
             by_name = {name: [of[name] for of in marked.values()] for name in marked[paths[0]]}
             refuse_copies(ALL_FILES, {name: merge(of) for name, of in by_name.items()})
@@ -346,7 +347,7 @@ def refuse_equal(
 
     Groups of other names are compared, in one input and in two, if ``whatever_name``.
     """
-    if allow_equal:
+    if allow_equal or (len(parts) == 1 and not whatever_name):
         return
     before = CountsBefore()
     for path, tallies in parts.items():
@@ -357,7 +358,7 @@ def refuse_equal(
     for attribute in dict.fromkeys(name for tallies in parts.values() for name in tallies):
         paths = [path for path, tallies in parts.items() if attribute in tallies]
         for twins in twins_among([parts[path][attribute] for path in paths]):
-            if twins.groups and twins.chance * pairs < NO_CHANCE:
+            if twins.groups and twins.chance * pairs < _NO_CHANCE:
                 raise _counted_twice(
                     f"{paths[twins.first]} and {paths[twins.second]}", f" in {twins.groups}"
                 )
@@ -396,6 +397,12 @@ def _refuse_common(parts: Mapping[str, dict[str, Tally]]) -> None:
         raise ArgumentError("reports", "must not be counted twice", got, remedy)
 
 
+def _sums_of_files() -> SumsOfFiles:
+    from warner.reports.sums_of_others import SumsOfFiles
+
+    return SumsOfFiles()
+
+
 @dataclass
 class CountsBefore:
     """The counts of all files before, with which those of each file are compared."""
@@ -404,7 +411,7 @@ class CountsBefore:
     files: dict[str, tuple[str, bool]] = field(default_factory=dict)
     # {digest of all counts of a group: the file and the group}
     groups: dict[bytes, tuple[str, str]] = field(default_factory=dict)
-    sums: SumsOfFiles = field(default_factory=SumsOfFiles)  # the counts that are added up
+    sums: SumsOfFiles = field(default_factory=_sums_of_files)  # the counts that are added up
 
     def require_new(
         self, path: str, tallies: Mapping[str, Tally], alone: bool = True, pairs: float = 0.0
@@ -414,17 +421,17 @@ class CountsBefore:
         other, both = self.files.setdefault(content, (path, alone))
         if other != path:
             chance = min(tally.total().chance_of_a_twin for tally in tallies.values())
-            if (both and alone) or chance * pairs < NO_CHANCE:
+            if (both and alone) or chance * pairs < _NO_CHANCE:
                 raise _counted_twice(f"{other} and {path}")
         self.sums.add(path, tallies)
 
     def require_no_sums(self) -> None:
         """Refuse files that have the counts of several others, as where files were compacted."""
+        if (equal := self.sums.equal(_NO_CHANCE)) is None:
+            return
         from warner.app.new_study.text import listed
         from warner.results.from_tally import label
 
-        if (equal := self.sums.equal(NO_CHANCE)) is None:
-            return
         few, many, key = equal
         of_group = f" in the group {label(key)}" if key else ""
         together = f"{series(few, 'and')} together" if len(few) > 1 else few[0]
@@ -466,7 +473,7 @@ class CountsBefore:
         # One pair of all groups is equal by chance: a union bound.
         pairs = len(self.groups) * (len(self.groups) + 1) / 2
         for key, (other, twin) in again.items():
-            if chances[key] * pairs < NO_CHANCE:
+            if chances[key] * pairs < _NO_CHANCE:
                 group = f"the group {label(key)}"
                 raise _counted_twice(f"{twin} of {other} and {group} of {path}")
 
@@ -479,6 +486,8 @@ def _counted_twice(both: str, where: str = "") -> ArgumentError:
 
 def refuse_copies(path: str, tallies: Mapping[str, Tally]) -> None:
     """Refuse counts that are all even, or multiples of a number, as of reports that were copied."""
+    from warner.mechanisms.copies import counted_twice
+
     mechanisms = {name: from_header(tally.header) for name, tally in tallies.items()}
     if (copies := counted_twice(mechanisms, tallies)) is None:
         return

@@ -510,7 +510,8 @@ def tally(
     column ward.
 
     Two files with the same content are refused, because their reports would be counted twice. So
-    are files, and groups of --by, whose counts agree more closely than chance can explain.
+    are files, and groups of --by, whose counts agree more closely than chance can explain, and
+    files that hold the reports of several others.
 
     If the study has groups, one tally file is written for each group: tally.NAME.json for -o
     tally.json. Give all of them to warner estimate together.
@@ -695,9 +696,8 @@ def merge(
     """Add up tallies (files of counts) of the same study, or of the same group of a study.
 
     The order of the files does not matter. Equal tallies are refused, because they are most likely
-    copies. Tallies in which two groups have equal counts are refused, too, if chance cannot explain
-    this. In tallies without groups, the command cannot tell whether one file already contains
-    another.
+    copies. So are tallies in which two groups have equal counts, or that are the sum of others, if
+    chance cannot explain this, and a tally of files that another one already holds.
 
     Tallies of answers that were randomised in different ways cannot be added. Give them together to
     the command "warner estimate".
