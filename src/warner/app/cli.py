@@ -77,7 +77,9 @@ class PlainErrors(click.Command):
                 warnings.showwarning = _shown_once()
                 return super().invoke(ctx)
         except WarnerError as error:
-            raise _OneSentence(str(error)) from None
+            sentence = _OneSentence(str(error))
+            sentence.exit_code = getattr(error, "exit_code", 1)
+            raise sentence from None
         except click.NoSuchOption as error:
             name, context = error.option_name, error.ctx
             here = _OPTION_HERE.get(name)

@@ -604,6 +604,12 @@ _ANEW = "To count all files again, delete the file of --checkpoint"
 _OPTIONS = {"by": "--by", "columns": "--column", "ways": "--ways", "keep_reports": "--keep-reports"}
 
 
+class CheckpointInUse(ArgumentError):
+    """A checkpoint that another run writes: a job can try again later."""
+
+    exit_code = 75  # that of a failure which will pass, EX_TEMPFAIL of sysexits.h
+
+
 class Checkpoint:
     """The files that are counted, on the disk; a context manager, which closes the file."""
 
@@ -648,7 +654,7 @@ class Checkpoint:
             pass
         rule = "is in use by another run of warner"
         remedy = "Wait until that run ends, or name another file"
-        raise ArgumentError(self._path, rule, None, remedy)
+        raise CheckpointInUse(self._path, rule, None, remedy)
 
     def _read(self, request: Mapping[str, Any]) -> None:
         """Read all whole lines, and cut off what follows them."""

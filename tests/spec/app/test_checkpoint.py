@@ -205,3 +205,13 @@ def test_a_file_of_counts_that_cannot_be_chance_is_named_and_has_no_line(lake: P
     tally("lake", *KEEP)
     assert _names() == ["lake/a.parquet", "lake/c.parquet"]
     assert load_tallies("t.json")["smokes"].n == 540
+
+
+def test_a_checkpoint_of_another_run_has_an_exit_code_of_its_own(lake: Path) -> None:
+    """Rejects the code of wrong reports: a job may try again later."""
+    fcntl = pytest.importorskip("fcntl")
+    with open("c.jsonl", "ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        done = tally("lake", *KEEP, ok=False)
+    assert "is in use by another run" in done.stderr and done.exit_code == 75
+    tally("lake", *KEEP)
