@@ -48,6 +48,12 @@ class _OneSentence(click.ClickException):
             super().show(file)
 
 
+class _TryLater(_OneSentence):
+    """An error that passes by itself: the same command can be right a little later."""
+
+    exit_code = 75  # EX_TEMPFAIL of sysexits.h
+
+
 def _shown_once() -> Callable[..., None]:
     """What prints the warnings of the library as those of one command, each text once.
 
@@ -77,9 +83,8 @@ class PlainErrors(click.Command):
                 warnings.showwarning = _shown_once()
                 return super().invoke(ctx)
         except WarnerError as error:
-            sentence = _OneSentence(str(error))
-            sentence.exit_code = getattr(error, "exit_code", 1)
-            raise sentence from None
+            passes = getattr(error, "passes", False)
+            raise (_TryLater if passes else _OneSentence)(str(error)) from None
         except click.NoSuchOption as error:
             name, context = error.option_name, error.ctx
             here = _OPTION_HERE.get(name)

@@ -607,7 +607,7 @@ _OPTIONS = {"by": "--by", "columns": "--column", "ways": "--ways", "keep_reports
 class CheckpointInUse(ArgumentError):
     """A checkpoint that another run writes: a job can try again later."""
 
-    exit_code = 75  # that of a failure which will pass, EX_TEMPFAIL of sysexits.h
+    passes = True
 
 
 class Checkpoint:

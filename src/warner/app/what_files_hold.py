@@ -382,16 +382,20 @@ def _files_of(tallies: Mapping[str, Tally]) -> frozenset[str]:
 
 def _refuse_common(parts: Mapping[str, dict[str, Tally]]) -> None:
     """Refuse two sums that hold the reports of one file, as a running total and one of its days."""
-    first: dict[str, str] = {}
-    marks = {path: _files_of(tallies) for path, tallies in parts.items()}
+    first: dict[tuple[str, str, bool], str] = {}
+    marks = {
+        # Of other questions, or with groups and without, they are refused with their own words.
+        path: {(m, name, bool(t.columns)) for m in _files_of(of) for name, t in of.items()}
+        for path, of in parts.items()
+    }
     for path, of_path in marks.items():
         other = next((first[mark] for mark in sorted(of_path) if mark in first), None)
         if other is None:
             first |= dict.fromkeys(of_path, path)
             continue
-        many = plural(len(of_path & marks[other]), "file", "files")
+        many = plural(len({m for m, *_ in of_path & marks[other]}), "file", "files")
         got = f"{other} and {path}, which both hold the reports of {many}"
-        within = {frozenset(marks[a]) <= marks[b]: a for a, b in ((path, other), (other, path))}
+        within = {marks[a] <= marks[b]: a for a, b in ((path, other), (other, path))}
         which = f"Leave {within[True]} out" if True in within else "Count all files in one run"
         remedy = f"{which}, or add --allow-equal if they are from different people"
         raise ArgumentError("reports", "must not be counted twice", got, remedy)

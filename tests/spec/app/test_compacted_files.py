@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.spec.app._command import run
-from tests.spec.app._lakes import lake, rows, tally
+from tests.spec.app._lakes import STUDY, lake, rows, tally
 from warner import Categorical, RandomizedResponse, UnaryEncoding
 from warner.reports.sums_of_others import SumsOfFiles
 
@@ -128,6 +128,20 @@ def test_columns_and_rounds_of_one_file_are_of_different_reports(lake: Path) -> 
         tally("days.parquet", "--column", f"smokes=day{i}")
         Path("t.json").rename(f"{i}.json")
     run("merge", "1.json", "2.json", "--reports-per-person", "2", "-o", "both.json")
+
+
+def test_other_questions_of_one_file_are_not_said_to_be_counted_twice(lake: Path) -> None:
+    """Rejects a comparison of fingerprints alone: the remedy would leave out a question."""
+    for i, without in enumerate(("smokes", "item")):
+        study = STUDY.partition("[attributes.smokes]")
+        item = study[2].partition("[attributes.item]")
+        rest = f"{item[1]}{item[2]}" if without == "smokes" else f"{study[1]}{item[0]}"
+        Path("study.toml").write_text(study[0] + rest)
+        tally("lake/a.parquet")
+        Path("t.json").rename(f"{i}.json")
+    for command in ("merge", "estimate"):
+        said = run(command, "0.json", "1.json", ok=False).stderr
+        assert "must be about the same questions" in said
 
 
 def test_a_tally_without_files_is_known_by_counts_that_are_no_chance(lake: Path) -> None:
