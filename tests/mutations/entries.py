@@ -298,8 +298,8 @@ MUTATIONS = [
     ),
     Mutation(
         "reports/tally.py",
-        "trusted = self.is_trusted and other.is_trusted\n        of_round",
-        "trusted = self.is_trusted or other.is_trusted\n        of_round",
+        "trusted = self.is_trusted and other.is_trusted\n        marks",
+        "trusted = self.is_trusted or other.is_trusted\n        marks",
         "forged counts are trusted beside trusted ones",
         (*_TALLIES, "spec/estimators/test_plausibility.py"),
     ),

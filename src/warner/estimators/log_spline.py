@@ -41,7 +41,6 @@ from warner.estimators.base import (
     require_order,
     require_possible,
     safe_divide,
-    score_and_log_likelihood,
     uniform,
 )
 from warner.estimators.maximum_likelihood import Uniqueness
@@ -835,16 +834,7 @@ class LogSpline(Estimator):
                 tilt = np.repeat(tilt, np.diff(starts, append=theta.size))
             theta, of_values = theta * tilt, mixed
         status = Status.COMPLETED if models[0].converged else Status.STEP_LIMIT
-        fit = certify(counted if starts is not None else data, theta, status, steps)
-        if starts is not None:
-            # Merged reports have another likelihood, by a factor that no shares change.
-            even = uniform(data.domain.size)
-            of_bins = np.zeros(theta.size)
-            of_bins[np.setdiff1d(np.arange(theta.size), [0, data.domain.answered.size + 1])] = even
-            factor = score_and_log_likelihood(data.channel, data.weights, even)[1]
-            factor -= score_and_log_likelihood(counted.channel, counted.weights, of_bins)[1]
-            value = (fit.log_likelihood or 0.0) + data.n * factor
-            fit = replace(fit, probabilities=of_values, log_likelihood=value)
+        fit = certify(data, of_values, status, steps)
         # With fewer different reports than values, what they leave open is the prior's word alone.
         few = data.channel.shape[0] < data.channel.shape[1]
         unique = Uniqueness.NOT_UNIQUE.value if few else None

@@ -173,15 +173,15 @@ class AnswerColumn:
             # Rows without labels have the index 0 while the other rows are looked at.
             self._refuse(column, outside & _are_empty(column), self.domain.rule, EMPTY, _zeros)
             remedy = SPELLING if (_alike(column, labels) & outside).any() else None
-            if remedy is None and self.is_asked and (_mean_nothing(texts) & outside).any():
+            if remedy is None and self.is_asked and (_match(texts, _NOTHING) & outside).any():
                 remedy = _NO_ANSWERS
             if remedy is None and self.domain.is_public:
                 # The text is not shown: it is an answer where columns were exchanged.
                 remedy = meant(texts[int(np.argmax(outside))].as_py(), labels)
             got = "another text"
-            if remedy is None and _are_numbers(texts)[outside].all():
+            if remedy is None and _match(texts, _NUMBER)[outside].all():
                 got, remedy = "a number", _CODES
-                if _are_numbers(listed).any():
+                if _match(listed, _NUMBER).any():
                     got, remedy = "another number", None
             self._refuse(column, outside, self.domain.rule, got, _zeros, remedy)
         return np.asarray(index.to_numpy(zero_copy_only=False).astype(np.int64))
@@ -298,19 +298,17 @@ def as_whole(column: pa.Array, comma: bool = False) -> pa.Array:
     return pc.replace_substring_regex(column, f"^(-?[0-9]+){end}0{{0,2}}$", r"\1")
 
 
-def _mean_nothing(texts: pa.Array) -> np.ndarray:
-    """Which texts (n,) stand for no answer in many files."""
-    listed = pc.is_in(
-        pc.utf8_lower(texts), value_set=pa.array(["na", "n/a", "#n/a", "nan", "null"])
-    )
-    return np.asarray(listed.to_numpy(zero_copy_only=False))
+_NOTHING = r"(?i)^(na|n/a|#n/a|nan|null)$"  # what stands for no answer in many files
+_NUMBER = r"^-?[0-9]+([.,][0-9]+)?$"  # as codes of answers are
 
 
-def _are_numbers(texts: pa.Array) -> np.ndarray:
-    """Which texts (n,) are numbers, as codes of answers are."""
-    return np.asarray(
-        pc.match_substring_regex(texts, r"^-?[0-9]+([.,][0-9]+)?$").to_numpy(zero_copy_only=False)
-    )
+def _match(texts: pa.Array, pattern: str) -> np.ndarray:
+    """Which texts (n,) match a pattern; bytes that are no text do not."""
+    try:
+        matched = pc.match_substring_regex(texts, pattern)
+    except pa.ArrowInvalid:
+        return np.zeros(len(texts), dtype=bool)
+    return np.asarray(matched.to_numpy(zero_copy_only=False))
 
 
 def _alike(column: pa.Array, labels: list[str]) -> np.ndarray:

@@ -620,6 +620,8 @@ def without_bins(number: Quantity) -> Quantity:
 
     Shares in bins say nothing of this. The reports do, where devices took the numbers themselves.
     """
+    if not isinstance(number, Quantity):
+        return number  # of places, which have a mean of each coordinate
     result, of = number._estimate, getattr(number._of, "of", number._of)
     is_mean = isinstance(of, Ratio) or (isinstance(of, Linear) and of.limits is not None)
     if is_mean and result.data.channel.has_bins and not result.estimator.for_papers:

@@ -216,7 +216,7 @@ def test_pairs_beyond_the_most_are_drawn_less_often() -> None:
     the docstring states.
     """
     mechanism = _make("direct", "rounding", 6.0, pairs=1)
-    people = [[{"key": k, "value": 0.0} for k in "abc"]] * 20_000
+    people = [[{"key": k, "value": 0.1} for k in "abc"]] * 20_000
     found = warner.estimate(mechanism.tally(mechanism.randomize(people, np.random.default_rng(3))))
     assert [row["estimate"] for row in found.frequencies()] == pytest.approx(
         [1 / 3, 1 / 3, 1 / 3, 0], abs=0.03

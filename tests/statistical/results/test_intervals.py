@@ -461,7 +461,7 @@ def _pairs(rng: np.random.Generator) -> list[Tally]:
 
 def _keys(rng: np.random.Generator) -> list[Tally]:
     keys = _of_persons(np.array([0.4, 0.6]), SENDERS, rng)
-    values = np.repeat(rng.choice([1.0, 9.0], SENDERS), TIMES)
+    values = np.repeat(rng.choice([1.1, 8.9], SENDERS), TIMES)
     return [KEYS.tally(KEYS.randomize({"key": ["ab"[k] for k in keys], "value": values}, rng))]
 
 
