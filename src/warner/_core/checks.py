@@ -97,7 +97,7 @@ def confidence_level(value: Any) -> float:
     level = real("level", value)
     error_in = level / 100 if 1 <= level <= 50 else level  # of 5 %, or of .05
     if 0 < error_in <= 0.5 and level != 0.5:
-        rule = "must be the chance that an interval contains the true value, at least 0.5"
+        rule = "must be at least 0.5: it is the chance that an interval contains the true value"
         raise ArgumentError("level", rule, show(level), f"Did you mean {1 - error_in:g}?")
     level = probability("level", level)
     return level

@@ -101,8 +101,8 @@ FURTHER = {  # what else a name stands for, or does not
     "HR": "HadamardResponse is the form for high privacy, for an epsilon of 1 or less. With 100 "
     "values its error is 1.3 times the error of SubsetSelection at epsilon 1, and 14 times at "
     "epsilon 4. Above epsilon 1 compare with SubsetSelection or, for short reports, "
-    "warner.mechanisms.ProjectiveGeometryResponse. They come nearest to the general form of "
-    "Hadamard response, which is not here.",
+    "warner.mechanisms.ProjectiveGeometryResponse. These two come nearest to the general form "
+    "of Hadamard response, which is not here.",
 }
 _ABSENT = {  # what papers compare with, and this package does not have
     "PrivUnit": "it randomises vectors; the mechanisms here randomise labels, numbers and places",
@@ -116,11 +116,12 @@ _ABSENT = {  # what papers compare with, and this package does not have
 }
 CONSTRAINTS_ELSEWHERE = {  # what to say of ways to make estimates shares that are not here
     "base-cut": "Two ways have this name: what Wang et al. (2020) call Base-Cut is "
-    "Inversion('threshold', rest='discard'), and what Fang et al. (2023) call so is 'norm-cut'",
-    "base-pos": "Base-Pos sets negative estimates to 0, and their sum is then above 1. 'norm-mul' "
-    "divides by this sum",
-    "norm": "Norm adds the same number to all estimates, and negative ones stay. 'norm-sub' sets "
-    "these to 0 before it adds, and 'norm-mul' divides by the sum",
+    "Inversion('threshold', rest='discard'), and what Fang et al. (2023) call Base-Cut is "
+    "Inversion('norm-cut')",
+    "base-pos": "Base-Pos sets negative estimates to 0, so that the sum of all is above 1. "
+    "'norm-mul' also divides them by this sum",
+    "norm": "Norm adds the same number to all estimates, and some can stay negative. 'norm-sub' "
+    "and 'norm-mul' set negative estimates to 0; 'norm-mul' divides the others by their sum",
 }
 LOSSES_ELSEWHERE = {  # what to say of losses that other papers use
     "mse": "'l2' is the sum of squared errors: for K shares, K times their MSE",

@@ -32,10 +32,10 @@ from warner._core.errors import ArgumentError
 ROLES = ("weights", "cluster", "strata")
 # What differs in the intervals of shares then, for readers who ask how they were made.
 INTERVALS_OF_DRAWN = (
-    "With weights, clusters or strata, the default intervals are those of the score, and there are "
-    "none of the likelihood ratio. All other kinds then take the linearised variance of drawing "
-    "with replacement, and Student's t with at most as many degrees of freedom as there are "
-    "clusters less strata. Without clusters, each person counts as a cluster."
+    "With weights, clusters or strata, the default intervals are score intervals, and intervals "
+    "of the likelihood ratio are not made. All kinds then take the linearised variance of drawing "
+    "with replacement, and Student's t, whose degrees of freedom are at most the number of "
+    "clusters less the number of strata. Without clusters, each person counts as a cluster."
 )
 _FEWEST_IDS = 10  # people, from which on a run of whole numbers is no chance
 _FAR_WEIGHT = 20  # times the middle weight, from which on a weight may be a code such as 999
@@ -140,7 +140,7 @@ class SurveyDesign:
             of_unit[unit] = stratum
             if (crossing := of_unit[unit] != stratum).any():
                 rule = f"each cluster must belong to only one stratum of {self.strata!r}"
-                got = f"{show(clusters[int(unit[np.argmax(crossing)])])} in several strata"
+                got = f"cluster {show(clusters[int(unit[np.argmax(crossing)])])} in several strata"
                 remedy = "If several clusters have this name, give each of them a name of its own"
                 raise ArgumentError(f"cluster {self.cluster!r}", rule, got, remedy)
             drawn = np.bincount(of_unit, minlength=len(strata)).astype(np.float64)
@@ -234,13 +234,14 @@ class DrawnSample:
         pairs = np.unique(np.stack([group, self.unit]), axis=1)
         clusters = np.bincount(pairs[0], minlength=len(labels))
         if (clusters < 2).any():
+            needed = f"at least 2 clusters of {self.design.cluster!r} in each group"
             got = f"1 cluster in {labels[int(np.argmin(clusters))]}"
-            raise self.alone(f"at least 2 clusters of {self.design.cluster!r} in each group", got)
+            raise self.alone("group", needed, got)
 
-    def alone(self, needed: str, got: str | None = None) -> ArgumentError:
+    def alone(self, what: str, needed: str, got: str | None = None) -> ArgumentError:
         """The error of people who lie in one cluster, and are looked at by themselves."""
         rule = f"needs {needed}, because one cluster does not show how clusters differ"
-        remedy = "Leave out the group or value with one cluster, or merge it with a similar one"
+        remedy = f"Leave out the {what} with one cluster, or merge this {what} with a similar one"
         return ArgumentError("cluster", rule, got, remedy)
 
     def require_spread(self, spread: np.ndarray) -> None:
@@ -253,7 +254,7 @@ class DrawnSample:
             return
         values = np.linalg.eigvalsh(spread)
         if values[0] < _NO_SPREAD * values[-1]:
-            raise self.alone("at least 2 clusters with each value of a covariate")
+            raise self.alone("value", "at least 2 clusters with each value of a covariate")
 
     @cached_property
     def factors(self) -> np.ndarray:
@@ -351,8 +352,8 @@ def _doubt_of_weights(name: str, weights: np.ndarray, sizes: np.ndarray) -> str:
     if not doubt:
         return ""
     return (
-        f"{doubt[0].upper()}{doubt[1:]}. If it is no weight, but a code for people whose weight "
-        "is not known, all numbers here are wrong: give these people a weight, or leave them out."
+        f"{doubt[0].upper()}{doubt[1:]}. If this weight is only a code for people whose weight is "
+        "not known, all results here are wrong: give these people a weight, or leave them out."
     )
 
 
@@ -374,7 +375,7 @@ def code_of_missing(name: str, column: np.ndarray, sizes: np.ndarray | None = No
         low, high = column[~is_code].min(), column[~is_code].max()
         is_far = max(low - code, code - high) > high - low
         if is_far or (code < 0 <= low):
-            which = "far from all other numbers" if is_far else "below 0 unlike all others"
+            which = "far from all other numbers" if is_far else "below 0, unlike all other numbers"
             people = _people(is_code, np.ones(len(column)) if sizes is None else sizes)
             return f"{name} is {code:g} {people}, {which} ({low:.6g} to {high:.6g})"
     return ""

@@ -636,7 +636,9 @@ class Table:
         shown = (math.inf, _EXACT_POINTS) if wide else (_MOST_IN_PAPERS, 0)
         columns, (head, *body) = self.printed(*shown)
         names = [c.heading for c in self._columns if c.is_read and c not in columns]
-        left_out = f"Left out: {', '.join(names)}. For all columns: wide=True, or --wide."
+        left_out = (
+            f"Left out: {', '.join(names)}. For all columns: wide=True (in a command: --wide)."
+        )
         lines = [
             [
                 _with_minus(text) if c.is_number else text

@@ -255,7 +255,7 @@ def _support_inverse(seeds: int, count: int, size: int, q: float, gap: float) ->
     # M is a Gram matrix: its eigenvalues show its rank, which is the same for every epsilon.
     collisions = _collisions(seeds, count, size)
     if np.linalg.eigvalsh(collisions)[0] < 1e-9:
-        rule = "are too few: two values get the same bucket nearly always"
+        rule = "are too few: two values nearly always get the same bucket"
         remedy = "Pass a larger number of seeds"
         raise IdentifiabilityError("seeds", rule, str(seeds), remedy)
     return np.asarray(np.linalg.inv(q + gap * collisions), dtype=np.float64)

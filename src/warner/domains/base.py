@@ -53,7 +53,7 @@ def sequence(values: Any, one_each: bool = True) -> list[Any] | tuple[Any, ...] 
         values = list(values)
     if np.ma.is_masked(values):
         first = int(np.argmax(np.ma.getmaskarray(values).ravel()))
-        remedy = "Leave masked entries out, for example with answers.compressed()"
+        remedy = "Leave out masked entries, for example with answers.compressed()"
         raise ValuesError(first, "must be an answer", "a masked entry of an array", remedy)
     answers = values if isinstance(values, list | tuple) else np.asarray(values)
     if isinstance(answers, np.ndarray) and answers.ndim == 0:

@@ -368,7 +368,7 @@ def _refuse_values(domain: Domain, texts: Sequence[str]) -> None:
     """Refuse spellings of a missing answer that are answers."""
     taken = [text for text in texts if _reads(domain, text)]
     if taken:
-        rule, remedy = "must not list one of the values", "Leave it out, or rename the value"
+        rule, remedy = "must not list one of the values", "Leave out this text, or rename the value"
         raise ArgumentError("empty", rule, show(taken[0]), remedy)
 
 

@@ -363,7 +363,9 @@ def refuse_one_column(path: str, text: Sequence[str]) -> None:
             was_opened = any(line[0] == '"' or line.rstrip()[-1:] == saved for line in text if line)
             is_whole = set(widths) != {1} and len(set(widths)) == 1 and not any(rows[0][1:])
             if is_whole and was_opened and not is_prose:
-                rule = "has whole lines in column A, where Excel did not split them"
+                rule = (
+                    "each line stands whole in column A, because Excel did not split it into cells"
+                )
                 remedy = (
                     "In Excel, open the table with Data > From Text/CSV, which gives each column "
                     "its cells. Then type the numbers, save the table as .xlsx, and give that file"
@@ -493,8 +495,8 @@ _Row = tuple[int, int, int, tuple[str, ...]]  # the line, the code, the people, 
 def _without_groups(column: str) -> str:
     """What to do about a table without the column of groups."""
     return (
-        f"Add the column {show(column)} to the table, or leave it out of the command: without --by "
-        "all people are estimated together"
+        f"Add the column {show(column)} to the table, or leave out {show(column)} in the command. "
+        "Without --by, all people are estimated together"
     )
 
 
@@ -511,7 +513,11 @@ def _of_people(
     for column in (*by, *([] if name is None else [name])):
         if column not in names:
             rule = f"has no column {show(column)}"
-            remedy = _without_groups(column) if column in by else "Look at its first line"
+            remedy = (
+                _without_groups(column)
+                if column in by
+                else "Check the names in the first line of the table"
+            )
             raise FileError(path, rule, None, meant(column, names) or remedy)
     if name in by:
         rule = (
@@ -714,7 +720,7 @@ def remedy_of_words(
         near = set(words_near)
         if len(near) == 1 and None not in near:
             return f"Is {near.pop()!r} meant? Correct the words, or delete these rows"
-        leave_out = "To leave these people out, delete these rows"
+        leave_out = "To leave out these people, delete these rows"
         if near == {None} or not 0 < len(lines) <= _MOST_LINES:
             return leave_out
         lines_of: dict[str, list[int]] = {}
@@ -723,16 +729,16 @@ def remedy_of_words(
                 lines_of.setdefault(word, []).append(line)
         meant = ", and ".join(f"{w!r} {_in_lines(of_word)}" for w, of_word in lines_of.items())
         if None in near:
-            leave_out = "To leave out the people of the other rows, delete these rows"
+            leave_out = "To leave out the people of the other rows, delete those rows"
         return f"Is this meant: {meant}? Then correct the words. {leave_out}"
     different, words = len(set(written)), mechanism.report_words
-    what, codes_instead = "one other value", "it is a code, write a word instead"
+    what, codes_instead = "one other value", "it is a code, write its word"
     if different > 1:
         what = f"{different:,} other values"
-        codes_instead = "they are codes, write words instead"
-    remedy = f"These rows have {what}: if {codes_instead}, {' or '.join(words)}"
+        codes_instead = "they are codes, write their words"
+    remedy = f"These rows have {what}. If {codes_instead}: {' or '.join(words)}"
     if not words[0].isdecimal():
-        codes = [f"{code} as {word}" for code, word in enumerate(words)]
+        codes = [f"{code} for {word}" for code, word in enumerate(words)]
         remedy += f". Only these codes are understood: {', '.join(codes[:-1])} and {codes[-1]}"
     return remedy
 

@@ -161,9 +161,9 @@ class ForeignFile:
         remedy = f"Say which column has the reports: {option}"
         if mechanism.is_on_paper:
             remedy = (
-                f"Write {attribute} above what people said. If the table has counts, write "
-                "--counts before its name. If another program made reports, say which column has "
-                f"them: {option}"
+                f"Give the column with what people said the name {attribute}. If the table has "
+                "counts, write --counts before the name of the file. If another program made "
+                f"reports, say which column has the reports: {option}"
             )
         # A column that is called after a question holds its answers.
         if not {attribute, *(mechanism.attribute_domains or ())}.isdisjoint(self.names):

@@ -155,7 +155,7 @@ def report_format(path: str) -> FileFormat:
             return form
     else:
         if not Path(path).suffix and not Path(path).exists():
-            raise FileError(path, "is no folder and no file", None, "Check the path")
+            raise FileError(path, "does not exist", None, "Check the path")
         usual = f"If these are reports, save them as Parquet or CSV. {RANDOMISE_FIRST}"
         remedy = _NO_REPORTS.get(Path(path).suffix, usual)
         rule = f"must be a file of reports ({suffixes()})"
@@ -163,7 +163,7 @@ def report_format(path: str) -> FileFormat:
     if Path(path).is_dir():
         remedy = "To count a folder that another program wrote, use 'warner tally --study'"
         raise FileError(path, "is a folder, not a file", None, remedy)
-    raise FileError(path, "is not a file", None, "Check the path")
+    raise FileError(path, "there is no file of this name", None, "Check the path")
 
 
 def output_format(path: str) -> FileFormat:

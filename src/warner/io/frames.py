@@ -614,7 +614,7 @@ class FrameSource:
             columns[name], many = where.read(rows, rows_before if self._names_rows else None)
             if first is not None and not np.array_equal(first, many):
                 same = "the same number of reports on every question (attribute)"
-                raise ReportError("reports", f"must have, in each row, {same}")
+                raise ReportError("reports", f"must have {same} in each row")
             first = many
         if not by or first is None:
             return Batch(columns)
@@ -682,16 +682,18 @@ class FrameOfReports:
         if held := [name for name in public or () if name in of_reports]:
             others = [name for name in self._kinds if name not in of_reports]
             remedy = f"The other columns are {', '.join(others)}" if others else "Leave out by"
-            rule = "must name public columns of the frame, and this column holds reports"
+            rule = "must name public columns of the frame, not a column that holds reports"
             raise ArgumentError("by", rule, repr(held[0]), remedy)
         stated = self._stated(mechanisms, where)
         stated.warn(mechanisms, list(public or {}))
         if public is None and (self._header or {}).get(RANDOM_ORDER):
             rule = (
-                "cannot stand beside this data frame, whose rows are in random order: "
-                "to_frame(keep_order=False) made it"
+                "cannot be matched with the rows of this data frame, which are in random order: "
+                "to_frame(keep_order=False) made the frame"
             )
-            remedy = "Count the reports themselves by these values, or a frame with keep_order=True"
+            remedy = (
+                "Instead of this frame, count the reports, or a frame that keep_order=True made"
+            )
             raise ArgumentError("by", rule, None, remedy)
         if public is None:
             reports = self.reports(mechanisms, columns)

@@ -58,7 +58,7 @@ def indices_of(
     """The indices (n,) of the values in a public column of a report file."""
     from warner.io.answer_column import AnswerColumn
 
-    rule = "holds values that its header does not declare"
+    rule = "holds values that the beginning of the file does not declare"
     problem = message(f"{path}: column {name!r}", rule)
     try:
         return AnswerColumn(name, row or 0, domain).encoded(column, domain.encode)
@@ -90,12 +90,12 @@ def indices_of_groups(
     wrong = [i for i, text in enumerate(texts) if not is_declared(text)]
     where = f"{path}: line {lines[wrong[0]]:,}: column {name!r}"
     rule = "holds a value that the study does not declare"
-    got = f"such a value in {len(wrong):,} of {len(texts):,} groups"
+    got = f"an undeclared value in {len(wrong):,} of {len(texts):,} groups"
     # The value itself is not shown: it is an answer where columns were exchanged.
     labels = domain.text.labels if isinstance(domain, Categorical) else None
     remedy = (
         meant(texts[wrong[0]] or "", labels or ())
-        or f"Correct it, or declare it in [public.{name}]"
+        or f"Correct the value, or declare it in [public.{name}]"
     )
     if not texts[wrong[0]]:
         rule, got = "must have an entry in every row", "an empty cell"
@@ -161,10 +161,10 @@ class AnswerCopyCheck:
         for (public, answer), state in self._pairs.items():
             if state.is_copy():
                 rule = (
-                    f"repeats the answers in the column {answer!r}, which would be stored "
-                    "unprotected beside their reports"
+                    f"repeats the answers in the column {answer!r}, so that these answers would be "
+                    "stored unprotected beside their reports"
                 )
-                raise ArgumentError(f"public.{public}", rule, None, "Leave the public column out")
+                raise ArgumentError(f"public.{public}", rule, None, "Leave out the public column")
 
     def near_copies(self) -> list[tuple[str, str]]:
         """The public columns that nearly repeat answers, and the columns of these answers."""

@@ -569,7 +569,10 @@ def read_columns(
                 made[name] = np.array(numbers, dtype=np.float64)
             elif np.mean([as_number(cell, True) is not None for cell in made[name]]) >= _MOST:
                 # As labels, each number would be a group of its own.
-                rule, where = "must have a number in every row, as in most", np.zeros_like(blank)
+                rule, where = (
+                    "must have a number in every row, not only in most",
+                    np.zeros_like(blank),
+                )
                 where[people] = [number is None for number in numbers]
                 remedy = "Write numbers like 42.5, and leave out the people without a number"
                 raise ArgumentError(f"column {name!r}", rule, _rows_of("text", where), remedy)
@@ -597,7 +600,7 @@ def require_entries(
 ) -> None:
     """Refuse a column in which some cells (n,) are no entry; ``lines`` are theirs in the file."""
     if without.any():
-        remedy = "To leave out the people without one, add --drop-missing"
+        remedy = "To leave out the people without an entry, add --drop-missing"
         # Each is one of a few fixed words, such as NA.
         words = [cell for cell, is_gap in zip(cells, without, strict=True) if is_gap and cell]
         if words:

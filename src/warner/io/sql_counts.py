@@ -168,7 +168,9 @@ class CountsTable:
             if (attribute, name) not in counted | {(EVERYTHING, ROWS)} and not _is_mark(
                 attribute, name
             ):
-                rule = f"counts {show(name)} for {show(attribute)}, which the study does not have"
+                rule = (
+                    f"counts {show(name)} for {show(attribute)}, but the study has no such counts"
+                )
                 raise self._wrong(rows[0], rule, _OF_THE_STUDY)
         if not sum(row.reports for rows in self._rows.values() for row in rows):
             rule = "holds no reports: the table has no rows"
@@ -261,7 +263,9 @@ class CountsTable:
             some, all_rows = int(counted.sum()), int(sizes.sum())
             where = f"{self.path}: {attribute}: {name}"
             if some == all_rows:
-                rule = "has in some groups other numbers of reports than the lines *,rows"
+                rule = (
+                    "has more or fewer reports in some groups than the lines that begin with *,rows"
+                )
                 remedy = "Correct the table in the database, and run the statement again"
                 raise FileError(where, rule, None, remedy)
             rule = f"counts {some:,} reports, but the table has {all_rows:,} rows"

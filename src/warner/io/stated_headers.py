@@ -71,9 +71,9 @@ class StatedHeader:
                 reports = f"{{{name}: study.mechanisms[{name}].reports(frame, column=COLUMN), ...}}"
             text = (
                 "The frame does not say which mechanism made its reports, or whether they are "
-                f"simulated. They are counted as {codes_in_words(of)}. If that is right, write "
-                f"{counter}.tally({reports}{groups}), which does not warn. If they are simulated, "
-                f"write {reports.replace(')', ', simulated=True)')}."
+                f"simulated. The reports are counted as {codes_in_words(of)}. If that is right, "
+                f"write {counter}.tally({reports}{groups}), which does not warn. If the reports "
+                f"are simulated, write {reports.replace(')', ', simulated=True)')}."
             )
             warn(text, FrameWarning)
 

@@ -374,7 +374,7 @@ class PerAttribute(Combined):
 
     def allowed_ways(self, ways: int | None, keep_reports: bool | None = None) -> int | None:
         if keep_reports:
-            rule = "cannot be used when questions are counted together, which keeps only counts"
+            rule = "cannot be used when questions are counted together: only counts are kept then"
             remedy = "Leave out the argument keep_reports"
             raise ArgumentError("keep_reports", rule, None, remedy)
         return affordable_ways(self.schema.parts, ways)

@@ -372,8 +372,8 @@ def _checked_blocks(blocks: int, size: int) -> int:
     filled = -(-size // in_block)
     if filled < number:
         rule = (
-            f"must not be empty, but with up to {in_block} values in each block, {size} values "
-            f"fill only {filled} blocks"
+            f"must leave no block empty, but {size} values fill only {filled} blocks of up to "
+            f"{in_block} values"
         )
         raise ArgumentError("blocks", rule, show(number), f"Pass {filled}")
     return number

@@ -474,8 +474,8 @@ class OneOf(MadeOfParts):
             return ""
         return (
             f"Questions were not drawn as the study says: {people[worst]:,} of {tally.n:,} reports "
-            f"are about {list(self.parts)[worst]!r}, and the draw makes about "
-            f"{expected[worst]:,.0f}. Chance does this in fewer than one of a million surveys. Do "
+            f"are about {list(self.parts)[worst]!r}, but the draw makes {expected[worst]:,.0f} on "
+            "average. Chance does this in fewer than one of a million surveys. Do "
             "some programs draw in another way, do people leave when they see their question, or "
             "are reports forged? Estimates are right only if the draw does not depend on answers."
         )

@@ -585,8 +585,8 @@ class MemoDevice:
                     "report on no more"
                 )
                 remedy = (
-                    "Send nothing in this round. How many are allowed is set by values in [repeat] "
-                    "of the study, or by Permanent(..., values=...)"
+                    "Send nothing in this round. How many answers a device may report on is stated "
+                    "by values in [repeat] of the study, or in Permanent(..., values=...)"
                 )
                 raise MemoFullError("answer", rule, None, remedy)
             drawn = Reports(law, mechanism.memo.randomize_encoded(index, source))

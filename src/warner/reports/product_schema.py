@@ -65,8 +65,8 @@ def affordable_ways(parts: Mapping[str, ReportSchema], ways: int | None) -> int:
         remedy = f"Count {largest!r} in another tally"
     if parts[largest].rows > 2**12:
         remedy += (
-            f". {largest!r} has {parts[largest].rows:,} different reports. A mechanism with fewer "
-            "seeds, cells or values has fewer, and so has whole_reports=False"
+            f". {largest!r} has {parts[largest].rows:,} different reports. To have fewer, take a "
+            "mechanism with fewer seeds, cells or values, or with whole_reports=False"
         )
     if chosen < most:
         tables = f"tables that count {chosen} of {most} questions (attributes) together"

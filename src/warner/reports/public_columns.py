@@ -226,14 +226,14 @@ def _plain(values: Any) -> tuple[list[Value], np.ndarray]:
 def secret_column(where: str, name: str, public: Iterable[str]) -> ArgumentError:
     """The error of a question that is named where public columns are.
 
-    >>> str(secret_column("by", "smokes", ["ward"]))[:78]
-    'by: must name public columns only, and the answers to this question are secret'
+    >>> str(secret_column("by", "smokes", ["ward"]))[:76]
+    'by: must name public columns, not a question, whose answers are secret; got '
     """
     columns = ", ".join(public)
     there = f"The public columns are: {columns}. " if columns else ""
     joint = f"warner tally --ways 2, and warner estimate --joint {name},OTHER"
     remedy = f"{there}To learn how answers to two questions go together, run: {joint}"
-    rule = "must name public columns only, and the answers to this question are secret"
+    rule = "must name public columns, not a question, whose answers are secret"
     return ArgumentError(where, rule, show(name), remedy)
 
 

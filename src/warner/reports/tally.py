@@ -1307,7 +1307,7 @@ def require_same_origin(simulated: Iterable[bool], name: str) -> None:
     if len(set(simulated)) > 1:
         rule = "real and simulated reports must not be combined"
         remedy = (
-            "Leave the simulated reports out, or mark all as simulated: in Python tally.marked(), "
+            "Leave out the simulated reports, or mark all as simulated: in Python tally.marked(), "
             "in a command --allow-simulated"
         )
         raise MismatchError(name, rule, None, remedy)
@@ -1322,8 +1322,8 @@ def require_one_round(rounds: Iterable[int | None]) -> None:
             "count each person twice"
         )
         remedy = (
-            "Estimate each round by itself, in a command with --by file. To compare two rounds, "
-            "use --compare-groups --same-people, in Python compare_groups(same_people=True)"
+            "Estimate each round by itself (in a command: --by file). To compare two rounds, use "
+            "--compare-groups --same-people (in Python: compare_groups(same_people=True))"
         )
         raise MismatchError("tallies", rule, None, remedy)
 
@@ -1388,7 +1388,10 @@ def total_of_round(
     rounds = dict.fromkeys(n for tally in tallies.values() for (n,) in tally.by(column))
     first, *others = rounds
     if others:
-        rule = f"has several rounds of the same people in its column {column}, who would be added"
+        rule = (
+            f"has several rounds of the same people in its column {column}, so their sum would "
+            "count each person more than once"
+        )
         remedy = (
             "Count the rows of each round by themselves. To have the rounds side by side, declare "
             f"the column in the study, as [public.{column}], and count by it"

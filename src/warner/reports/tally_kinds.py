@@ -275,8 +275,8 @@ def added_sources(ours: Sources, theirs: Sources) -> Sources:
         rule = "must not be added twice"
         got = "a tally and itself" if ours == theirs else "two sums that both hold the same tally"
         remedy = (
-            "Leave one of them out. If they count different people, add tally.of_others() for one "
-            "of them"
+            "Leave out one of the two. If they count different people, add tally.of_others() for "
+            "one of them"
         )
         raise ArgumentError("tallies", rule, got, remedy)
     # A stream of a million tallies is not slowed down by the memory of all of them.

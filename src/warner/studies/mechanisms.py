@@ -372,7 +372,7 @@ def drawn(
     """The mechanism of a study with the table [ask], for one row of answers."""
     if len(specs) < _LEAST_TO_DRAW:
         rule = "needs two or more questions (attributes) to draw from"
-        raise broken(("ask",), rule, None, "Leave the table [ask] out")
+        raise broken(("ask",), rule, None, "Leave out the table [ask]")
     log = ProblemLog()
     alone = ask.get("each") == "one"
     if ask.get("hide") and not alone:

@@ -288,7 +288,8 @@ def _undecided_together(problems: list[Problem]) -> list[Problem]:
     rule = f"lack a mechanism and an epsilon, from {first[-1]!r} to {last[-1]!r}"
     remedy = (
         "To get proposals, run: warner plan. To ask each person only one of all questions, write "
-        'a table [ask] with each = "one" and one epsilon, which needs no other lines'
+        'a table [ask] with each = "one" and one epsilon. Then no question needs a mechanism '
+        "or an epsilon"
     )
     text = message("attributes", f"{len(whole)} questions {rule}", None, remedy)
     said = {problem for both in whole.values() for problem in both}

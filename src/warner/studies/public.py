@@ -37,7 +37,7 @@ def public_columns(stated: Mapping[str, Any], taken: Iterable[str]) -> dict[str,
                     "has the name of a protected question, whose answers would then be stored "
                     "unprotected"
                 )
-                raise broken((), rule, None, "Leave the public column out, or rename it", where)
+                raise broken((), rule, None, "Leave out the public column, or rename it", where)
             if other := next((n for n in columns if n.casefold() == name.casefold()), None):
                 rule = f"differs from {other!r} only in upper and lower case"
                 raise broken((), rule, None, "Rename one of them", where)
@@ -159,7 +159,7 @@ def declared(
 def survey_design(named: Mapping[str, str]) -> SurveyDesign | None:
     """How people were drawn, as the table [design] says it."""
     if len(set(named.values())) < len(named):
-        rule = "must name another public column for each of weights, cluster and strata"
+        rule = "must name a different public column for each of weights, cluster and strata"
         raise broken(("design",), rule, ", ".join(named.values()))
     return SurveyDesign.of(*(named.get(role) for role in ROLES))
 

@@ -177,7 +177,7 @@ class Study(Hinting):
             if of_values > self.budget:
                 rule = (
                     "is exceeded: people whose answers all change in the same rounds, and change "
-                    f"back, can spend {of_values:.6g} in all rounds together"
+                    f"back, can spend epsilon {of_values:.6g} in all rounds together"
                 )
                 most = max(self.permanent, key=lambda of: of_changed_answers([of])[1].total)
                 remedy = _of_fewer_rounds([*most.values()], self.budget)
@@ -417,9 +417,8 @@ class Study(Hinting):
                 "answer changes sends nothing more, which shows the change."
             )
         return (
-            f"{said} If the answers change, a person spends at most {most}, but this compares only "
-            "people whose answers change in the same rounds: reports do not hide when an answer "
-            "changed."
+            f"{said} If the answers change, a person spends at most {most}. This protects what the "
+            "answers were, but reports do not hide when an answer changed."
         )
 
     @property
@@ -688,7 +687,9 @@ class Study(Hinting):
             usual = {name: attribute_columns(name, m) for name, m in self.mechanisms.items()}
             of_rounds = self.rounds_in(table.names, public or {})
             if of_rounds and isinstance(by, Mapping):
-                rule = f"must name columns of the data frame, because it has a column {ROUND}"
+                rule = (
+                    f"must name columns of the data frame, because the frame has a column {ROUND}"
+                )
                 raise ArgumentError("by", rule, "values", f"Write by={list(public or ())}")
             columns_by = {**(public or {}), **of_rounds} or None
             tallies = table.tally(self.mechanisms, usual | given, columns_by)
@@ -734,7 +735,7 @@ class Study(Hinting):
         """
         if self.round is None:
             return dict(tallies)
-        remedy = "Use the study file of the round that the reports are of"
+        remedy = "Use the study file of the same round as the reports"
         return of_one_round(tallies, self.round, "the study is", remedy, source)
 
     def _public_of(self, by: Any, is_frame: bool) -> dict[str, Any]:
@@ -962,8 +963,8 @@ def _check_ask(data: Mapping[str, Any]) -> None:
         for name in data.get(table, {}):
             if name.casefold() == QUESTIONS:
                 rule = (
-                    "cannot be a name in a study with [ask], where it stands for all reports "
-                    "together"
+                    "cannot be a name in a study with [ask], where this name stands for all "
+                    "reports together"
                 )
                 raise broken((table, name), rule, None, "Choose another name")
 
@@ -1007,7 +1008,7 @@ def _check_repeat(data: Mapping[str, Any]) -> None:
         raise broken(("ask",), rule, None, remedy)
     if data.get("rows_per_person", 1) > 1:
         rule = "cannot be used with [repeat], which already covers several rows of a person"
-        remedy = "Leave rows_per_person or [repeat] out"
+        remedy = "Leave out rows_per_person or [repeat]"
         raise broken(("rows_per_person",), rule, None, remedy)
     for name, table in data["attributes"].items():
         for key in ("reports", "items", "keys", "tags"):

@@ -182,7 +182,7 @@ class Texts:
         >>> for sentence in Texts(data, {"site": Categorical(["north", "south"])}).missing():
         ...     print(sentence)
         The study has no label for site, so people read the name.
-        The study does not translate the answers to site.
+        The study has no translated answers for site.
         """
         unasked = [name for name, table in self._parts.items() if not table.get("label")]
         untold = [
@@ -192,7 +192,7 @@ class Texts:
         ]
         stated = {
             "The study has no label for {}, so people read the name.": unasked,
-            "The study does not translate the answers to {}.": untold,
+            "The study has no translated answers for {}.": untold,
         }
         return [text.format(", ".join(names)) for text, names in stated.items() if names]
 
@@ -340,7 +340,7 @@ def _check_text(text: Any, path: Path, languages: tuple[str, ...], log: ProblemL
         if text and len(languages) > 1:
             form = ", ".join(f'{tag} = "..."' for tag in languages)
             rule, remedy = _lacks(languages[1:]), f"Write {path[-1]} = {{ {form} }}"
-            log.add(path, rule, "one text", remedy)
+            log.add(path, rule, "only one text", remedy)
     elif isinstance(text, Mapping):
         _check_keys(text, path, languages, log)
         for tag, shown in text.items():
@@ -535,16 +535,19 @@ def collect_problems(table: Any) -> list[Problem]:
     for i, origin in enumerate(origins if isinstance(origins, list) else []):
         if isinstance(origin, str) and not _is_origin(origin):
             rule = (
-                "must be the beginning of a web address: https:// and the host, with a port if "
-                "there is one"
+                "must be a web address with https:// that ends after the name or port of the "
+                "server, in small letters and without a *"
             )
-            remedy = 'Write "https://app.example.org", without a path or a *'
+            remedy = 'For example "https://app.example.org" or "https://app.example.org:8443"'
             log.add(("collect", "origins", i), rule, show(origin), remedy, "collect.origins")
     log.keep(_token_problems(table))
     link = table.get("link")
     if isinstance(link, str) and not _LINK.fullmatch(link):
-        rule = "must be a web address that begins with https:// and is the same for everybody"
-        remedy = "Leave out what stands after ? or #, because it could name a person"
+        rule = (
+            "must be a web address that begins with https://, and has no ? or #, because what "
+            "follows them could name a person"
+        )
+        remedy = 'For example "https://example.org/thanks"'
         log.add(("collect", "link"), rule, show(link), remedy, "collect.link")
     contact = table.get("contact")
     if isinstance(contact, str) and (strange := unreadable(contact)) is not None:

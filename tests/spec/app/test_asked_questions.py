@@ -305,7 +305,7 @@ def test_one_question_cannot_be_drawn_and_is_told_once() -> None:
         with pytest.raises(StudyError) as refused:
             Study.parse(one.replace('"one"', each))
         assert str(refused.value).endswith(
-            "needs two or more questions (attributes) to draw from. Leave the table [ask] out."
+            "needs two or more questions (attributes) to draw from. Leave out the table [ask]."
         )
         assert "blocks" not in str(refused.value)
 
@@ -626,7 +626,7 @@ def test_people_who_choose_their_question_are_noticed(
     frame = reports.to_frame(attribute="questions").to_pandas().iloc[chosen]
     frame.to_csv("chosen.csv", index=False)
     Path("s.toml").write_text(ONE)
-    said = f"{(block == 1).sum():,} of {len(chosen):,} reports are about 'b', and the draw makes"
+    said = f"{(block == 1).sum():,} of {len(chosen):,} reports are about 'b', but the draw makes"
     for command in (
         ("tally", "chosen.csv", "--study", "s.toml", "-o", "t.json"),
         ("estimate", "t.json"),

@@ -138,7 +138,7 @@ def test_a_table_whose_question_has_another_name_is_told_which_column_is_missing
     # A table of counts misses its option.
     counts = _counts("counts.csv", "district,no,yes", "{0},{1},{2}")
     refused = run("tally", counts, "--study", "drugs.toml", "-o", "t.json", ok=False).stderr
-    assert "If the table has counts, write --counts before its name" in refused
+    assert "If the table has counts, write --counts before the name of the file" in refused
 
 
 def test_what_people_randomised_on_paper_is_not_randomised_again() -> None:

@@ -771,7 +771,7 @@ def test_rounds_of_the_same_people_are_compared_within_each_platform(
     one, two = _weeks(of_rounds=True).values()
     files = ("estimate", "week1.json", "week2.json")
     said = run(*files, "--by", "platform", ok=False).output
-    assert "in a command with --by file. To compare two rounds, use --compare-groups" in said
+    assert "(in a command: --by file). To compare two rounds, use --compare-groups" in said
     (data,) = json.loads(run(*files, "--by", "file,platform", "--json").stdout)
     assert data["columns"] == ["file", "platform"]
     assert [row["platform"] for row in data["shares"][::4]] == [

@@ -148,7 +148,7 @@ def test_a_file_that_goes_away_is_named(
     done = tally("lake", *options, ok=False)
     said = "lake/b.parquet: was removed while it was counted. Run the command again."
     assert said in done.stderr
-    assert "is not a file" in tally("lake/never.parquet", ok=False).stderr
+    assert "there is no file of this name" in tally("lake/never.parquet", ok=False).stderr
 
 
 def test_report_files_of_warner_beside_others_are_named(lake: Path) -> None:
@@ -166,7 +166,7 @@ def test_report_files_of_warner_beside_others_are_named(lake: Path) -> None:
 
 def test_a_folder_that_is_not_there_is_said_not_to_be_there(lake: Path) -> None:
     """Rejects the advice about endings of files for a folder whose name was misspelt."""
-    assert "lak/: is no folder and no file. Check the path." in tally("lak/", ok=False).stderr
+    assert "lak/: does not exist. Check the path." in tally("lak/", ok=False).stderr
 
 
 def test_messages_name_the_file_first_and_in_one_line(lake: Path) -> None:
@@ -302,7 +302,7 @@ def test_counts_of_a_value_that_is_not_declared_name_the_study(
     said = run("tally", "--counts", "counts.csv", "--study", "study.toml", ok=False).stderr
     assert (
         "counts.csv: line 3: column 'ward': holds a value that the study does not declare; "
-        "got such a value in 1 of 1 groups." in " ".join(said.split())
+        "got an undeclared value in 1 of 1 groups." in " ".join(said.split())
     )
     assert "west" not in said
 

@@ -359,7 +359,10 @@ def test_codes_stand_as_a_warning_where_the_number_is(tmp_path: Path) -> None:
     assert of_age in run(*fit, "--csv").stderr
     assert of_age not in run("regress", str(path), "said ~ ward", *card).stdout.replace("\n", " ")
     huge = " ".join(run(*paper[:-1], "huge").stdout.split())
-    assert "WARNING: The largest weight in huge is 2,500 times the middle one. If it is no" in huge
+    assert (
+        "WARNING: The largest weight in huge is 2,500 times the middle one. If this weight is only"
+        in huge
+    )
     page = tmp_path / "report.html"
     run("report", str(path), "--design", "said=crosswise:1/4", *by_w, "-o", str(page))
     assert page.read_text().count(of_weight) == 2  # in short, and above the table
@@ -440,7 +443,7 @@ def test_columns_of_numbers_are_numbers_or_refused(here: Path) -> None:
         with pytest.raises(AssertionError):
             coefficients(wrong)
         said_of_it = run("regress", "p.csv", "said ~ age", "--design", "crosswise:1/4", ok=False)
-        assert "must have a number in every row, as in most; got text in" in said_of_it.stderr
+        assert "must have a number in every row, not only in most; got text in" in said_of_it.stderr
         assert "first in data row 1." in said_of_it.stderr
 
 

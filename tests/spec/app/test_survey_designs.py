@@ -314,7 +314,7 @@ def test_a_tally_without_the_columns_of_a_design_is_refused(here: Path) -> None:
         (("integers = [1, 10000]", "integers = [0, 10000]"), "whole numbers from 1 on"),
         (
             ('strata = "region"', 'strata = "school"'),
-            "design: must name another public column for each of weights, cluster and strata",
+            "design: must name a different public column for each of weights, cluster and strata",
         ),
         (('strata = "region"', 'stratum = "region"'), "stratum: is not a key"),
     ],

@@ -607,7 +607,7 @@ def test_lines_that_excel_did_not_split_are_refused_with_what_to_do(
         ("estimate", str(counts), "--design", "crosswise:1/4"),
     ):
         said = run(*command, ok=False).stderr
-        assert "whole lines in column A" in said and "psql" not in said
+        assert "each line stands whole in column A" in said and "psql" not in said
         assert "Data > From Text/CSV" in said and ".xlsx" in said
     # Excel reads the file that it saves once the columns are split.
     openpyxl = pytest.importorskip("openpyxl")
@@ -802,7 +802,7 @@ def test_a_report_page_is_written_from_counts_and_from_a_table(tmp_path: Path) -
         (
             [*_PEOPLE, [9, "old", "?"]],
             [],
-            "first in line 1,502. To leave these people out, delete these rows",
+            "first in line 1,502. To leave out these people, delete these rows",
         ),
         (
             [*_PEOPLE, [9, "old", "smae"]],
@@ -814,7 +814,7 @@ def test_a_report_page_is_written_from_counts_and_from_a_table(tmp_path: Path) -
             [],
             "in 3 of 1,503 rows, in lines 1,502, 1,503 and 1,504. Is this meant: 'different' in "
             "line 1,502, and 'same' in line 1,503? Then correct the words. To leave out the people "
-            "of the other rows",
+            "of the other rows, delete those rows",
         ),
         (
             _ONE_TWO,
@@ -824,9 +824,9 @@ def test_a_report_page_is_written_from_counts_and_from_a_table(tmp_path: Path) -
         (
             _ONE_TWO,
             [],
-            "write a word instead, different or same. Only these codes are understood: 0 as",
+            "If it is a code, write its word: different or same. Only these codes are understood: 0 for",
         ),
-        (_WRONG, ["--design", "said=crosswise:1/4"], "These rows have 1,000 other values: if they"),
+        (_WRONG, ["--design", "said=crosswise:1/4"], "These rows have 1,000 other values. If they"),
         ([["a", "b"], ["same", "same"]], [], "Choose one: --design a=DESIGN or --design b=DESIGN"),
         (_LONG[:1], [], "holds no answers"),
     ],

@@ -223,7 +223,7 @@ def _without(rows: list[list[str]], part: str) -> list[list[str]]:
         (lambda rows: [r for r in rows if not r[1].startswith("check")], "lacks the counts of 'check"),
         (lambda rows: _without(rows, "study"), "does not say to which study it belongs"),
         (lambda rows: [*rows, rows[3]], "repeats an earlier count"),
-        (lambda rows: [*rows, ["colour", "report", "0", "1"]], "line .* which the study does not have"),
+        (lambda rows: [*rows, ["colour", "report", "0", "1"]], "line .* but the study has no such counts"),
         (lambda rows: [*rows[:-1], [*rows[-1][:3], "1.5"]], "reports must be a whole number"),
         (lambda rows: [*rows[:-1], [*rows[-1][:3], "-1"]], "reports must be a whole number"),
         (lambda rows: [*rows[:-1], [*rows[-1][:3], str(int(rows[-1][3]) + 1)]], "counts .* reports, but the table has 240"),

@@ -93,7 +93,7 @@ def test_what_a_person_spends_is_said_of_all_rounds(tmp_path: Path) -> None:
 
 def test_the_budget_is_of_all_rounds_and_values() -> None:
     # Three values of one attribute, two of the other: 5 times 2.0.
-    refused(StudyError, "can spend 10 in all rounds together", _study, 9.9)
+    refused(StudyError, "can spend epsilon 10 in all rounds together", _study, 9.9)
     # The ways out are named with the numbers that make them fit.
     said = refused(StudyError, r"forever = 1\.98 in \[repeat\]", _study, 9.9)
     assert "only one of the 2 questions, which it draws once and for good" in said
@@ -205,7 +205,7 @@ def test_commands_say_three_numbers_and_randomise_nothing(tmp_path: Path) -> Non
     assert "reports on up to 3 different answers (values in [repeat]), and a person spends" in line
     assert "spends up to epsilon 6 on each question." in line
     assert (
-        "a person spends at most epsilon 10 on all questions together, but this compares only people"
+        "a person spends at most epsilon 10 on all questions together. This protects what the answers"
         in line
     )
     single = TEXT.replace("values = 3\n", "")
@@ -601,18 +601,16 @@ def test_an_audit_adds_up_what_people_spend_on_all_questions_whose_answers_chang
     questions = "".join(f"{question.format(n)}epsilon = 1.0\n" for n in range(32))
     path.write_text(f"{questions}[repeat]\nrounds = 52\nforever = 2.0\nvalues = 2\n")
     said = " ".join(CliRunner().invoke(main, ["audit", str(path)]).output.split())
-    condition = (
-        "but this compares only people whose answers change in the same rounds: reports do not"
-    )
+    condition = "This protects what the answers were, but reports do not"
     assert (
-        f"a person spends at most epsilon 128 on all questions together, {condition} hide when"
+        f"a person spends at most epsilon 128 on all questions together. {condition} hide when"
         in said
     )
     assert "hardly any protection" in said
     # The check says the same worst case, and so do both as JSON.
     check = " ".join(CliRunner().invoke(main, ["study", "check", str(path)]).output.split())
     assert (
-        f"a person spends at most epsilon 128 on all questions together, {condition} hide when"
+        f"a person spends at most epsilon 128 on all questions together. {condition} hide when"
         in check
     )
     spent = {"epsilon": 32, "delta": 0, "rounds": 52, "epsilon_of_values": 128}

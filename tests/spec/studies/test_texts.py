@@ -129,7 +129,7 @@ LABEL = '{ en = "Do you smoke?", de = "Rauchen Sie?" }'
     ("change", "told"),
     [
         ((LABEL, '{ en = "a" }'), ["line 5: attributes.smokes.label: must have a text in de."]),
-        ((LABEL, '"a"'), ["line 5: ", "in de; got one text. Write label = { en = "]),
+        ((LABEL, '"a"'), ["line 5: ", "in de; got only one text. Write label = { en = "]),
         ((LABEL, '{ en = "a", de = 3 }'), ["line 5: attributes.smokes.label.de: must be text"]),
         ((LABEL, "3"), ["line 5: attributes.smokes.label: must be text in quotes; got 3."]),
         ((LABEL, '{ en = "a", de = " " }'), ["label.de: must not be empty"]),

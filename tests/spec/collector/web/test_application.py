@@ -458,7 +458,8 @@ def test_pages_of_a_named_origin_may_send_and_no_other(tmp_path: Path) -> None:
 )
 def test_what_is_no_origin_is_refused_by_name(origin: str) -> None:
     with pytest.raises(
-        StudyError, match=r"collect\.origins: must be the beginning of a web address"
+        StudyError,
+        match=r"collect\.origins: must be a web address with https://.* in small letters",
     ):
         Study.parse(f'{TEXT}access = "open"\norigins = ["{origin}"]\n')
 
