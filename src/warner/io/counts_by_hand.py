@@ -304,7 +304,7 @@ def _words_or_totals(
     if rest and not any(name == look(words[name]) for name in rest.values()):
         column, word = names[both[0]], words[of_word[both[0]]]
         rule = f"column {show(column)} can mean the people who said {word!r}, or all people"
-        raise FileError(path, rule, None, f"Call it {word}, or total")
+        raise FileError(path, rule, None, f"Rename the column to {word!r} or 'total'")
     return rest, list(totals)
 
 
@@ -638,8 +638,8 @@ def read_said_in_groups(
         hand = CountsByHand(path, *counted)
         if hand.by != (group,):
             rule = (
-                f"must have only the columns {group}, value and count, or {group} and one column "
-                "for each word"
+                f"must have only the column {group}, and either the columns value and count or "
+                "one column for each word"
             )
             remedy = (
                 "Remove the other columns, and add up the counts of rows that are then the same"

@@ -576,7 +576,7 @@ def _require_public(file: ForeignFile, by: Mapping[str, Domain], values: Mapping
                 remedy = f"Add the column, or put the file into a folder {name}=VALUE"
                 if f"{name}={_NO_VALUE}" in Path(file.path).parts:
                     rule = f"is in a folder for people whose {name} is missing (NULL)"
-                    remedy = f"Move it to a folder with a value, or count without {name}"
+                    remedy = f"Move the file to a folder with a value, or count without {name}"
                 raise ReportError(file.path, rule, None, remedy)
             continue
         text = values[name]

@@ -143,7 +143,7 @@ _NO_REPORTS = {
 def report_format(path: str) -> FileFormat:
     """The format of a file of reports."""
     if is_remote(path):
-        rule = "is a web address, but here only a report file of warner on this machine can be read"
+        rule = "is a web address, but here only a report file on this machine can be read"
         remedy = (
             "Use 'warner tally' to count the file, with --study if another program wrote the file"
         )

@@ -121,7 +121,7 @@ class ReportWriter:
         if blocks and self._public:
             rule = "cannot be used with public columns: a block holds the reports of many people"
             named = ", ".join(self._public)
-            remedy = f"Leave out blocks (--blocks), or take {named} out of the study"
+            remedy = f"Leave out blocks (--blocks), or remove {named} from the study"
             raise ArgumentError("blocks", rule, named, remedy)
         for attribute in self._mechanisms:
             legible("name of a question", attribute)

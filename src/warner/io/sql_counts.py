@@ -51,9 +51,7 @@ _DELIMITERS = ",;\t|"
 _WHOLE = re.compile(r"[+-]?[0-9]+([.][0-9]*)?([eE][+-]?[0-9]{1,2})?")
 _LARGEST = 2**63
 _AS_CSV = "Export CSV, for example with psql --csv or duckdb -csv"
-_WHOLE_RESULT = (
-    "Export the whole result of the statement. From bq, all rows come only with --max_rows"
-)
+_WHOLE_RESULT = "Export the whole result of the statement. bq exports all rows only with --max_rows"
 _OF_THE_STUDY = "Use the study file that the statement was made from"
 _BEFORE = 50  # lines that a command line may print before the names
 _BEGIN = 2**10

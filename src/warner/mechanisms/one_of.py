@@ -660,7 +660,7 @@ def _blocks(
     missing = [name for name in names if not any(name in block for block in listed)]
     if missing:
         rule = f"must have each question in a block, but {missing[0]!r} is in none"
-        remedy = "Add this question to a block, or leave it out of the Product"
+        remedy = "Add this question to a block, or remove the question from the Product"
         raise ArgumentError("blocks", rule, None, remedy)
     return tuple(listed)
 

@@ -348,7 +348,7 @@ def together(specs: Mapping[str, Spec], names: list[str], path: Path) -> Product
                     raise broken((*table, key), rule)
             if "items" in spec:
                 rule = "cannot be in [[joint]], because each person is asked only some of the items"
-                raise broken((*table, "items"), rule, None, f"Leave {name!r} out of [[joint]]")
+                raise broken((*table, "items"), rule, None, f"Remove {name!r} from [[joint]]")
             log.keep(domain_problems(in_words(table), spec), table)
     log.refuse()
     return Product(**{name: stated_domain(specs[name]) for name in names})

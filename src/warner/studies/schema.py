@@ -364,10 +364,9 @@ ATTRIBUTE = Table(
         "unit": Key(str, "the unit of a number, which pages show beside it"),
         "only_if": Key(
             dict[str, _LABELS],
-            "the answers to an earlier question after which the survey page shows this question; "
-            "for "
-            'everybody else the page sends "no answer", protected like any answer; needs missing = '
-            '"answer"',
+            "the answers to an earlier question that lead to this question; to people with other "
+            'answers the survey page does not show it, and sends "no answer", protected like any '
+            'answer; needs missing = "answer"',
         ),
         **_DOMAIN_KEYS,
         "each": Key(

@@ -117,7 +117,7 @@ def test_folders_name_the_values_of_public_columns(lake: Path) -> None:
     shutil.move("lake/ward=north", "lake/ward=__HIVE_DEFAULT_PARTITION__")
     said = _tally("lake", "--by", "ward", ok=False).stderr
     assert (
-        "is in a folder for people whose ward is missing (NULL). Move it to a folder with a value"
+        "is in a folder for people whose ward is missing (NULL). Move the file to a folder with a value"
         in said
     )
     shutil.move("lake/ward=__HIVE_DEFAULT_PARTITION__", "lake/ward=west")

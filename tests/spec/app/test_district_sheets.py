@@ -78,7 +78,10 @@ def test_n_beside_y_is_refused_with_both_meanings() -> None:
     """Rejects a guess whether n stands for no or for all people, where y is short too."""
     table = _counts("counts.csv", "district,n,y", "{0},{1},{2}")
     refused = run("estimate", table, *ESTIMATE, ok=False).stderr
-    assert "column 'n' can mean the people who said 'no', or all people. Call it no" in refused
+    assert (
+        "column 'n' can mean the people who said 'no', or all people. Rename the column to 'no' or 'total'"
+        in refused
+    )
     alone = _counts("alone.csv", "district,n", "{0},{3}")
     assert "must have one column" in run(
         "estimate", alone, "--design", "forced:1/6,1/6", ok=False
