@@ -61,7 +61,7 @@ def test_ways_out_of_range_are_refused_and_too_large_tables_politely() -> None:
     )
     with pytest.raises(
         ArgumentError,
-        match=r"Count 'age' in another tally. 'age' has 33,554,432 different reports. A mechanism with",
+        match=r"Count 'age' in another tally. 'age' has 33,554,432 different reports. To have fewer, take a",
     ):
         hashed.tally(hashed.randomize([{"sex": "f", "age": 1}]))
 
