@@ -117,9 +117,9 @@ class Interval(Domain):
                 "replace such numbers by the nearest limit first."
             )
             warn(
-                f"These answers from {low} to {high} are all whole numbers, but the shares of "
-                f"ranges and the quantiles will be estimated as if numbers were spread evenly over "
-                f"each of the {self.size} bins, and can be wrong. Use {self.integers}."
+                f"These answers from {low} to {high} are all whole numbers. Shares of ranges "
+                "and quantiles can be wrong, because they are estimated as if numbers were spread "
+                f"evenly over each of the {self.size} bins. Use {self.integers}."
                 f"{clipped if self.clip else ''}",
                 FrameWarning,
             )

@@ -546,7 +546,7 @@ class Study(Hinting):
         {'smokes': 2, 'services': 2}
         """
         if self.groups:
-            rule = "has groups, whose people answer different questions or mechanisms"
+            rule = "has groups of people with different questions or mechanisms"
             remedy = f"Randomise each group by itself: study.groups[{next(iter(self.groups))!r}]"
             raise ArgumentError("study", rule, None, f"{remedy}.randomize(...)")
         source = Source(rng)
@@ -566,7 +566,7 @@ class Study(Hinting):
             warn(
                 f"{batch.num_rows - len(rows):,} of {batch.num_rows:,} people are left out with "
                 'all their answers, because an answer is missing (missing = "drop" in the study). '
-                "Leave the same people out of columns that you count by.",
+                "Also remove these people from columns that you count by.",
                 FrameWarning,
             )
         return {
