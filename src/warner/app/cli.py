@@ -142,9 +142,9 @@ _OPTION_HERE = {
 
 # Who gave no answer is left out, or kept, where answers are randomised: reports have no gaps.
 _LEFT_OUT = (
-    'Of answers, the study file says by missing = "drop" or missing = "answer" what warner '
-    "randomize does with people who gave none. Of a table of what people said on paper, warner "
-    "estimate, report and regress leave them out with --drop-missing"
+    'To leave out people who gave no answer, write missing = "drop" into the study file before you '
+    "run warner randomize. If people answered on paper, add --drop-missing to warner estimate, "
+    "report or regress"
 )
 
 _IN_THE_STUDY = (

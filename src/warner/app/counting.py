@@ -531,7 +531,7 @@ def _warn_of_rounds(sums: Sequence[GroupTotals], plan: Study | None) -> None:
     counted_as = f" They are counted as round {number}, which the study says." if number else ""
     how = "with the study file of that round" if number else "with --round N"
     text = (
-        f"{_few(silent)}: no file says from which round its permanent reports are.{counted_as} "
+        f"{_few(silent)}: nothing in these reports says of which round they are.{counted_as} "
         f"{OF_TWO_ROUNDS} Then count each round by itself, {how}."
     )
     warning(text)

@@ -115,8 +115,8 @@ def _about_one_report(mechanism: Mechanism) -> str:
     label = mechanism.domain.labels[1]
     return (
         f'What one report gives away: of 100 people whose answer is "{label}", {of_them} report '
-        f'"{label}". Of 100 people with any other answer, {of_others} do so too. So the report '
-        "alone does not tell the answer."
+        f'"{label}". Of 100 people with any other answer, {of_others} report "{label}" too. So the '
+        "report alone does not tell the answer."
     )
 
 

@@ -43,16 +43,16 @@ _OF_ONE = (
 _OF_GROUPS = (
     "Designs in which two groups of people have different cards: cheating:1/4,3/4, "
     "lie-detector:1/6,5/6, unrelated-unknown:7/10,1/5, extended-crosswise:1/4, or list:3 for a "
-    "list of 3 items, with the control group first. For these, give --counts twice, or a table and "
-    "--group. If extended-crosswise has a table, --by, --weights and the other options for designs "
-    "with one card also work."
+    "list of 3 items. For these, give --counts twice (for a list, the control group first), or a "
+    "table and --group. With extended-crosswise and a table, you can also use the options for "
+    "designs with one card, such as --by and --weights."
 )
 group_option = click.option(
     "--group",
     metavar="NAME[=FIRST,SECOND]",
     help="For a design in which two groups of people have different cards: the column that says "
-    "who is in which group. If its entries are not 1 and 2, name them, first group first: "
-    "card=red,blue.",
+    "who is in which group. If its entries are not 1 and 2, name them, beginning with the first "
+    "group: card=red,blue.",
 )
 
 
@@ -295,8 +295,8 @@ class OnPaper:
             rule = "cannot be used with --counts, because --counts holds only people who answered"
             if not self.counts:
                 rule = (
-                    "can be used only with a design in which everybody has the same card, unlike "
-                    f"{self.design}"
+                    "needs a design in which everybody has the same card, and the two groups of "
+                    f"{self.design} have different ones"
                 )
             raise ArgumentError("--drop-missing", rule, None, "Leave out --drop-missing")
         if len(self.counts) > 1 and not self.is_of_groups:
@@ -401,10 +401,7 @@ class OnPaper:
     @staticmethod
     def _needs_people(which: str) -> ArgumentError:
         """The error of --drop-missing without a table of what people said."""
-        rule = (
-            "can be used only for a table with a row for each person and what they said on paper, "
-            f"{which}"
-        )
+        rule = f"needs a table of answers on paper with a row for each person, {which}"
         return ArgumentError("--drop-missing", rule, None, "Leave out --drop-missing")
 
     def _count(
@@ -486,8 +483,8 @@ class OnPaper:
         """Say how both groups were read; also with --quiet."""
         note(
             f"{path}: Both groups are counted together: people with {column} {entries[0]} had the "
-            f"card {one_card}, people with {column} {entries[1]} the opposite card. If it was the "
-            "other way round, the estimate exchanges yes and no. Then write --group "
+            f"card {one_card}, and people with {column} {entries[1]} had the opposite card. If it "
+            "was the other way round, the estimate takes yes for no. Then write --group "
             f"{column}={entries[1]},{entries[0]}."
         )
 
@@ -503,7 +500,7 @@ class OnPaper:
         assert isinstance(design, LatentClasses)
         begin = (
             f"In {path}, two groups had the cards of {self.design}, so it can be tested whether "
-            "people followed them."
+            "people followed the cards."
         )
         if self.drawn is None or self.drawn.cluster is None:
             shares = design.estimate(counts)
@@ -517,7 +514,10 @@ class OnPaper:
             roles: dict[str, Any] = self.drawn.roles
             compared = compare_groups(tally, by=[column], **roles).test
         if compared is None:
-            few = f"In {path}, too few people had one of the cards of {self.design} to test it."
+            few = (
+                f"In {path}, it cannot be tested whether people followed the cards of "
+                f"{self.design}, because too few people had one of the cards."
+            )
             return DesignTest(few, "not possible, as too few people had one of the cards", {})
         alike = "both cards show the same share, as they do if people do what the design assumes"
         of_drawn = replace(compared, hypothesis=alike)
@@ -581,8 +581,8 @@ def named_groups(group: str) -> tuple[str, list[str]]:
     entries = [entry.strip() for entry in rest.split(",")] if sign else ["1", "2"]
     if len(entries) != 2 or len({*entries, ""}) < 3:
         rule = (
-            "must be a column, such as card, or NAME=FIRST,SECOND with its entries for the two "
-            "groups"
+            "must name a column, and may name what stands there for the first group and for the "
+            "second group"
         )
         raise ArgumentError("--group", rule, repr(group), "For example card=red,blue")
     return column.strip(), entries
@@ -599,7 +599,7 @@ def counts_by_word(text: str, words: Sequence[str]) -> dict[str, int]:
     for each in text.split(","):
         word, equals, number = (piece.strip() for piece in each.rpartition("="))
         if not equals or not (number.isascii() and number.isdecimal()):
-            rule = f"must be WORD=PEOPLE,..., with the words {series([*map(repr, words)], 'and')}"
+            rule = f"must say how many people said {series([*map(repr, words)], 'and')}"
             remedy = f"For example {_example(words)}"
             if equals and re.fullmatch(r"[0-9.]+ ?%|0?[.][0-9]+", number):
                 remedy = "Write how many people said the word, not their share"

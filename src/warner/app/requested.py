@@ -222,7 +222,7 @@ def _shares(path: str, domain: Domain) -> np.ndarray:
                 raise KeyError
             shares[index] = float(row["share"])
     except (KeyError, TypeError, ValueError, csv.Error):
-        rule = "must have a possible value, which no other line has, and its share"
+        rule = "must have a possible value and its share, and no value that stands on another line"
         problem = message(f"{path}, line {line}", rule, None, "The first line must be: value,share")
     if problem is None and line == 1:
         problem = message(path, "holds no shares", None, "The first line must be: value,share")
@@ -308,7 +308,6 @@ method_option = click.option(
     "-m",
     "--method",
     "method_name",
-    help=f"How shares are estimated: {', '.join(METHODS)}. For the method em you can also give how "
-    "many steps it makes or where it starts: em:100, em:auto, em:histogram. Default: the "
-    "recommended method.",
+    help=f"How shares are estimated: {', '.join(METHODS)}. For em you can add how many steps it "
+    "makes (em:100, em:auto) or where it starts (em:histogram). Default: the recommended method.",
 )

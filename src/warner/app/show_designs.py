@@ -75,7 +75,7 @@ def about_liars(weights: Mapping[str, float | None], is_drawn: bool = False) -> 
     """What somebody who lies can do to the counts of questions, the worst first.
 
     >>> about_liars({"age": 5.25, "smokes": 2.164, "sex": None})
-    ['One made-up report can add up to 5.3 people to the count of an answer to age, 2.2 to smokes.']
+    ['One made-up report can add at most 5.3 people to the count of an answer to age, 2.2 to smokes.']
     """
     people_of = [(w, name) for name, w in weights.items() if w is not None]
     moved = sorted(people_of, key=lambda pair: pair[0], reverse=True)
@@ -86,7 +86,7 @@ def about_liars(weights: Mapping[str, float | None], is_drawn: bool = False) -> 
     less = ", and no more than that to other questions" if len(moved) > _MOST_LIARS else ""
     count = _few(first)
     people = f"{count} {'person' if count == '1' else 'people'}"
-    most = f"One made-up report can add up to {people} to the count of an answer to {name}"
+    most = f"One made-up report can add at most {people} to the count of an answer to {name}"
     drawn = (
         " Whoever makes up a report can choose which question it is about. The report counts for "
         "so many people because other people are asked other questions."
@@ -292,9 +292,8 @@ def _about_pairs(planned: PlannedDesign, aim: WantedDifference) -> str:
     share = f"a share near {100 * planned.share:.3g} %" if planned.has_width else "a share"
     return (
         "Power is the probability that a test of two groups at the 5 % level finds a difference of "
-        f"{100 * aim.difference:.4g} points in {share}. The "
-        'column "people needed" says how many people in all groups together, in the same '
-        f"proportions, give a power of {aim.power:.4g}."
+        f'{100 * aim.difference:.4g} points in {share}. The column "people needed" is for all '
+        f"groups together, in the same proportions: with so many people, power is {aim.power:.4g}."
     )
 
 
@@ -356,7 +355,7 @@ def _about_design(planned: PlannedDesign) -> Iterator[str]:
     yield from _about_effect(planned)
     if ranking.best.mechanism is design:
         yield (
-            "No other way of randomising that protects people as much has a smaller error than "
+            "Among all ways of randomising with the same protection, none has a smaller error than "
             "this design."
         )
         return
@@ -594,9 +593,9 @@ def _about_permanent(mechanism: Permanent, rounds: int, where: str) -> str:
     # A tally does not say how many rounds its study has.
     after_all = f"{many} after all {rounds:,} rounds, and " if rounds > 1 else ""
     tells = (
-        "somebody who sees one report, and before thought two answers equally likely, can "
-        f"afterwards be at most {one} sure of one of them. If the answer stays the same, this "
-        f"limit is {after_all}{ever} after any number of rounds."
+        "somebody who first thought two answers equally likely, and then sees one report, can be "
+        f"at most {one} sure of one of the two. If the answer stays the same, this limit is "
+        f"{after_all}{ever} after any number of rounds."
     )
     each = of_ever.total
     if mechanism.values == 1:
@@ -647,8 +646,8 @@ def about_crowds(crowds: Mapping[str, Shuffled], public: Collection[str]) -> lis
     if crowds and public:
         said.append(
             "Public columns are published with the counts, so people hide only among the people of "
-            "their own group. An epsilon against somebody who sees only the counts is true for "
-            f"groups of at least {max(crowd.people for crowd in crowds.values()):,} people."
+            "their own group. The epsilon for somebody who sees only the counts holds for groups "
+            f"of at least {max(crowd.people for crowd in crowds.values()):,} people."
         )
     return said
 
@@ -767,9 +766,9 @@ def show_gain(times: float, total: float, has_rounds: bool) -> None:
     when, drawn = ("in each round", " once for all rounds") if has_rounds else ("in all", "")
     show(
         f"A person spends epsilon {total:.4g} {when}. You can instead ask each person only one "
-        f"question, drawn by chance{drawn}, with the whole epsilon. This is about as precise as "
-        f"asking {times:.2g} times as many people all questions. To do so, write a table [ask] "
-        f'with each = "one" and epsilon = {total:.4g}, or less.'
+        f"question, drawn by chance{drawn}, with the whole epsilon: write a table [ask] with "
+        f'each = "one" and epsilon = {total:.4g}, or less. For the same precision, you would have '
+        f"to ask all questions of about {times:.2g} times as many people."
     )
 
 

@@ -648,7 +648,7 @@ def _require_stated(
         {m.attribute_domains.get(question, m.domain).digest for m in of} for of in (counted, stated)
     ]
     if not digests[0] <= digests[1]:
-        rule = f"states other values of {question!r} than the tally has"
+        rule = f"states other possible answers to {question!r} than the tally has"
         raise MismatchError(path, rule, None, _THEIR_STUDY)
     laws = [_law_of(mechanism) for mechanism in stated]
     if not any(_law_of(mechanism) in laws for mechanism in counted):

@@ -388,7 +388,9 @@ def test_audit_and_check_say_what_is_drawn_and_what_it_spends(here: Path) -> Non
     # Rejects an audit that leaves out what one forged report does where questions are drawn.
     alone = (math.exp(2) + 1) / (math.exp(2) - 1)
     assert [block["influence"] for block in blocks.values()] == pytest.approx([15 * alone] * 15)
-    assert f"can add up to {math.ceil(15 * alone)} people to the count of an answer to q0," in text
+    assert (
+        f"can add at most {math.ceil(15 * alone)} people to the count of an answer to q0," in text
+    )
     assert (
         "and no more than that to other questions. Whoever makes up a report can choose which"
         in text

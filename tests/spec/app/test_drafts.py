@@ -338,7 +338,7 @@ def test_a_liar_chooses_the_item(tmp_path: Path) -> None:
     alone = (math.exp(2) + 1) / (math.exp(2) - 1)
     count = math.ceil(10 * 3 * alone - 1e-9) / 10
     assert (
-        f"One made-up report can add up to {count:.2g} people to the count of an answer to settings"
+        f"One made-up report can add at most {count:.2g} people to the count of an answer to settings"
         in said
     )
     assert "about one of its 3 items, chosen by chance" in said

@@ -286,8 +286,8 @@ def test_the_help_says_whose_random_numbers_a_seed_gives() -> None:
     made = generator(1)
     assert made is not None and made.random() == np.random.default_rng(1).random()
     said = " ".join(run("randomize", "--help").stdout.split())
-    assert "Its random numbers are those of numpy.random.default_rng(seed)" in said
-    assert "give another one here, or the noise depends on the answers" in said
+    assert "made up the answers with a seed of numpy.random.default_rng, give another seed" in said
+    assert "with the same seed, the noise depends on the answers" in said
 
 
 @pytest.mark.parametrize(

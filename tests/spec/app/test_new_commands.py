@@ -119,7 +119,10 @@ def test_a_mean_is_regressed_and_tables_go_to_files(town: Path) -> None:
         (("estimate", "t.json", "--attribute", "x"), "Did you mean --only?"),
         (("plan", "study.toml", "--epsilon", "2"), "'--epsilon' here. The study file states it"),
         (("estimate", "t.json", "-o", "t.docx"), "as text, .tex or .typ for the tables of an art"),
-        (("tally", "r.parquet", "--drop-missing"), "estimate, report and regress leave them out"),
+        (
+            ("tally", "r.parquet", "--drop-missing"),
+            "add --drop-missing to warner estimate, report or regress",
+        ),
         (("collect", "serve", "study.toml", "--database", "x"), "Did you mean --store?"),
         (("estimate", "study.toml"), "is a study file"),
         (
@@ -134,7 +137,7 @@ def test_a_mean_is_regressed_and_tables_go_to_files(town: Path) -> None:
         (("estimate", "r.parquet", "--only", "Smokes"), "Is 'smokes' meant?"),
         (
             ("estimate", "r.parquet", "--json", "x"),
-            "x: does not exist. Correct its name. --json names no file to write: that is the option",
+            "x: does not exist. Correct its name. To write a file, add -o FILE: --json prints",
         ),
         (("estimate", "r.parquet", "--summary", "medain"), "Is 'median' meant?"),
         (("randomize", "study.toml", "answers.csv", "--bare"), "leave out --bare."),

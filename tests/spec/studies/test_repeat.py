@@ -200,7 +200,7 @@ def test_commands_say_three_numbers_and_randomise_nothing(tmp_path: Path) -> Non
     said = CliRunner().invoke(main, ["audit", str(file)])
     assert said.exit_code == 0, said.output
     line = " ".join(said.output.split())
-    assert "can afterwards be at most 62.3 % sure of one of them. If the answer stays" in line
+    assert "can be at most 62.3 % sure of one of the two. If the answer stays" in line
     assert "this limit is 88.1 % after all 52 rounds, and 88.1 % after any number of" in line
     assert "reports on up to 3 different answers (values in [repeat]), and a person spends" in line
     assert "spends up to epsilon 6 on each question." in line
@@ -412,7 +412,7 @@ def test_permanent_reports_of_unknown_rounds_are_added_with_a_warning(
     assert "WARNING" not in said_by(*compared)
     files = ("tally", "a.parquet", "b.parquet", "-o", "t.json", "--study")
     said = said_by(*files, "none.toml")
-    assert "a.parquet and b.parquet: no file says from which round its permanent" in said
+    assert "a.parquet and b.parquet: nothing in these reports says of which round" in said
     assert "They are counted as round 1, which the study says." in said_by(*files, "one.toml")
     assert "which round" not in said_by("tally", "a.parquet", "-o", "t.json", "--study", "one.toml")
     # So does a sum of files of other programs, and of counts, until somebody says the round.
@@ -508,7 +508,10 @@ def test_a_table_in_a_database_is_counted_by_its_round(
     to = ("tally", "--counts", "c.csv", "-o", "t.json", "--study")
     counted()
     said = said_by(*to, "study.toml")
-    assert "whether all rows are of one round (warner sql --round N counts only those)" in said
+    assert (
+        "whether all rows are of one round (warner sql --round N counts only the rows of round"
+        in said
+    )
     assert "the same people are counted twice" in said
     assert "the same people are counted twice" in said_by("estimate", "t.json")
     counted(study="second.toml")

@@ -89,8 +89,8 @@ _PEOPLE = ("person", "people")
     "--seed",
     type=click.IntRange(0),
     help="A number, for simulations only and never for real answers: the same seed gives the same "
-    "reports again. Its random numbers are those of numpy.random.default_rng(seed): if the answers "
-    "were made up with a seed, give another one here, or the noise depends on the answers.",
+    "reports again. If you made up the answers with a seed of numpy.random.default_rng, give "
+    "another seed here: with the same seed, the noise depends on the answers.",
 )
 @click.option(
     "--keep-order",
@@ -509,9 +509,9 @@ def tally(
     The name of a folder can stand for a public column: files in a folder named ward=north need no
     column ward.
 
-    Two files with the same content are refused, because their reports would be counted twice. So
-    are files, and groups of --by, whose counts agree more closely than chance can explain, and
-    files that hold the reports of several others.
+    Two files with the same content are refused, because their reports would be counted twice. Two
+    files or groups of --by are also refused if their counts agree more closely than chance can
+    explain, and so is a file that holds the reports of several others.
 
     If the study has groups, one tally file is written for each group: tally.NAME.json for -o
     tally.json. Give all of them to warner estimate together.
@@ -632,9 +632,8 @@ def tally(
     if study is not None and plan is not None and plan.design is not None:
         written = "TALLY" if output == "-" else shlex.join(paths.values())
         say(
-            f"The study says how people were drawn ({plan.design.text}). To let estimates allow "
-            f"for this, name the study again: warner estimate {written} --study "
-            f"{shlex.quote(study)}"
+            f"The study says how people were drawn ({plan.design.text}). For estimates that allow "
+            f"for this, run: warner estimate {written} --study {shlex.quote(study)}"
         )
 
 
@@ -927,7 +926,8 @@ def tallies_of_counts(
         unknown += [] if first.simulated else ["whether they are simulated"]
         if any(tally.may_mix_rounds for tally in tallies.values()):
             unknown.append(
-                "whether all rows are of one round (warner sql --round N counts only those)"
+                "whether all rows are of one round (warner sql --round N counts only the rows of "
+                "round N)"
             )
         last = "whether a report is in the table twice"
         totals[path] = {n: t.not_checked([*unknown, last]) for n, t in totals[path].items()}

@@ -32,7 +32,7 @@ store_options = options(
     click.option(
         "--store",
         metavar="PATH",
-        help="The store, where the collector keeps the counts and the ids of counted reports: a "
+        help="Where the collector keeps the counts and the ids of counted reports (the store): a "
         "SQLite file, or postgresql://HOST/DATABASE. Default: STUDY.counts.sqlite, in the folder "
         "of the study.",
     ),
@@ -99,8 +99,8 @@ reach_options = options(
         metavar="NAME",
         multiple=True,
         help="Answer only requests that are addressed to this host name, or to this machine itself "
-        "(localhost, 127.0.0.1). May be repeated. Default: the host in --url. Without --url, "
-        "requests to any host are answered, unless --host is this machine itself.",
+        "(localhost, 127.0.0.1). May be repeated. Default: the host in --url. Without --url: any "
+        "host, but only this machine itself if --host names it.",
     ),
     click.option(
         "--root-path",
@@ -209,8 +209,8 @@ trust_option = click.option(
     "--trust",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="Trust the certificate in this file although no authority has signed it, such as the file "
-    'STUDY.lan.pem that "warner collect serve --lan" makes.',
+    help="A file with a certificate to trust although no authority has signed it. The command "
+    '"warner collect serve --lan" makes such a file: its name ends in .lan.pem.',
 )
 
 

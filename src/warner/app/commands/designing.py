@@ -180,8 +180,8 @@ from warner.studies.study import Study
     type=click.FloatRange(1),
     default=1.0,
     show_default=True,
-    help="For designs on paper: the factor, such as 1.3, by which the survey needs more people, "
-    "because they are drawn in clusters or have weights, and not one by one with equal chances.",
+    help="For designs on paper, if people are drawn in clusters or have weights: how many times as "
+    "many people the survey needs because of that (the design effect), such as 1.3.",
 )
 @click.option(
     "--write",

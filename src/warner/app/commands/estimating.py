@@ -117,8 +117,9 @@ _NOT_OF_GROUPS = ("joint", "kind", "with_reports", "background")
 
 
 _ABOUT_FORGED_GROUPS = (
-    "This share of made-up reports is taken in each group by itself. Whoever makes up reports can "
-    "choose the group: if all of them may be in one group, they are a larger share of its reports."
+    "The table assumes that this share of the reports of each group is made up. Whoever makes up "
+    "reports can choose the group: if all made-up reports may be in one group, give their share "
+    "among the reports of that group."
 )
 
 
@@ -495,9 +496,9 @@ class EstimateRequest:
             )
             remedy = (
                 f"To compare the files, add --within {all_columns} for a table of each group, or "
-                f"--by file for all people. To compare the groups, add --by {all_columns}, and "
-                "give the files no names: they are then added up, so they must be of different "
-                "people"
+                f"--by file for all people. To compare the groups, add --by {all_columns}"
+                f"{' and give the files no names' * is_named}: the files are then added up, so "
+                "they must be of different people"
             )
             raise ArgumentError("files", rule, None, remedy)
         if is_named:
@@ -607,19 +608,19 @@ class EstimateRequest:
     "--interval",
     "kind",
     type=IntervalKind(),
-    help='The kind of intervals: what contains the truth with the probability of --level. "score": '
-    'the interval of each share, also of one that you picked because it is large. "wald": the '
-    'interval of each share, around the estimate that is right on average. "likelihood": the '
-    'interval of each share, by the likelihood ratio. "average": the interval of a share that '
-    'is picked by chance. "simultaneous": the intervals of all shares at once. "posterior": the '
-    "interval of each share or quantile of numbers that are estimated as a smooth curve; that of a "
-    "quantile is narrower than the default, and holds about as often as it says if neighbouring "
-    'numbers are about equally frequent. "anytime:N": '
-    "the interval of each share, mean or quantile, even if you look again and again while "
-    'reports arrive, up to the planned number N. Default: "likelihood" for designs on paper; '
-    "for numbers that are estimated as a smooth curve, the posterior interval of this curve; "
-    f'otherwise "score". {INTERVALS_OF_DRAWN} With --plot, only the default and "anytime:N" work. '
-    "With --by or --compare-groups, --interval cannot be used.",
+    help="The kind of intervals. Behind each kind stands what contains the truth with the "
+    'probability of --level. "score": the interval of each share, also of one that you picked '
+    'because it is large. "wald": the interval of each share, around the estimate that is right on '
+    'average. "likelihood": the interval of each share, by the likelihood ratio. "average": the '
+    'interval of a share that is picked by chance. "simultaneous": the intervals of all shares at '
+    'once. "posterior": the interval of each share or quantile of numbers that are estimated as a '
+    "smooth curve; that of a quantile is narrower than the default, and holds about as often as it "
+    'says if neighbouring numbers are about equally frequent. "anytime:N": the interval of each '
+    "share, mean or quantile, even if you look again and again while reports arrive, up to the "
+    'planned number N. Default: "likelihood" for designs on paper; for numbers that are estimated '
+    'as a smooth curve, the posterior interval of this curve; otherwise "score". '
+    f'{INTERVALS_OF_DRAWN} With --plot, only the default and "anytime:N" work. With --by or '
+    "--compare-groups, --interval cannot be used.",
 )
 @summary
 @click.option(
@@ -657,9 +658,9 @@ class EstimateRequest:
     "--background",
     multiple=True,
     metavar="TAG=FILE",
-    help='If people could give a tag such as "@home" in place of the true value: a CSV file that '
-    "says how common the true values behind the tag TAG are. Its columns are value,share. If "
-    "several questions have this tag, write QUESTION.TAG=FILE.",
+    help='If people could give a tag such as "@home" in place of the true value: a CSV file with '
+    "the share of each true value behind the tag TAG. Its columns are value,share. If several "
+    "questions have this tag, write QUESTION.TAG=FILE.",
 )
 @forged_part
 @additions
@@ -692,9 +693,9 @@ def estimate(**choices: Any) -> None:
         warner estimate people.csv --design smokes=crosswise:1/4 --by age --compare-groups
 
     Of a tally of groups (warner tally --by), the table has an estimate of each group by itself.
-    Add --total to estimate all people as one group, --by COLUMN to choose the columns that make
-    groups, both for a table of the groups that ends with all people, or --compare-groups to see how
-    the groups differ. Each group can also be a file.
+    Add --total to estimate all people as one group, or --by COLUMN to choose the columns that make
+    groups. With --total and --by, the table of the groups ends with all people. To see how the
+    groups differ, add --compare-groups. Each group can also be a file.
 
     \b
         warner estimate phones.json paper.json --total -o total.xlsx

@@ -62,11 +62,12 @@ def invite(
 
     The study must say access = "invited" in its table [collect]. Send each person one code, for
     example by mail merge. Only the file OUTPUT has the codes. The collector's store has a
-    fingerprint (hash) of each code, and later that the code was used, never when.
+    fingerprint (hash) of each code. It also says whether a code was used, but never when.
 
     Keep OUTPUT secret. Whoever has OUTPUT and one copy of the store can tell which codes were used.
-    Whoever has OUTPUT and also two copies of the store, its log or the running server can tell
-    which report came with which code. Then only the randomising (epsilon) protects the answers.
+    Whoever has OUTPUT, and in addition two copies of the store, or its log, or the running server,
+    can tell which report came with which code. Then only the randomising (epsilon) protects the
+    answers.
 
     If the study says access = "tokens", the codes are for the command "warner collect issue" (the
     issuer), which has a store of its own, STUDY.codes.sqlite. Nothing in a report is then

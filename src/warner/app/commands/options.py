@@ -218,7 +218,7 @@ class Output:
         if (self.as_json or self.as_csv) and 0 < len(absent) < len(inputs):
             # It may be a misspelt input, so that no command is named that leaves it out.
             flag = "--json" if self.as_json else "--csv"
-            remedy = f"Correct its name. {flag} names no file to write: that is the option -o"
+            remedy = f"Correct its name. To write a file, add -o FILE: {flag} prints the result"
             raise ArgumentError(absent[0], "does not exist", None, remedy)
         for path in (*self.paths, plot):
             refuse_overwriting(path, *inputs)
@@ -254,7 +254,9 @@ class Output:
         if paper is None:
             for path in self.paths:
                 if path.lower().endswith((".tex", ".typ")):
-                    rule = "must not end so, because this result has no form for articles"
+                    rule = (
+                        "must not end in .tex or .typ, because this result has no form for articles"
+                    )
                     remedy = "Give it a name that ends in .txt for the table as text"
                     raise ArgumentError(path, rule, None, remedy)
         warned: dict[str, None] = {}
@@ -483,6 +485,7 @@ forged_part = click.option(
     "--forged",
     type=MadeUp(),
     metavar="PART or N",
-    help="Also show how low and how high each true share can be if up to this part of the reports, "
-    "such as 1%, or up to so many reports, such as 100, were made up.",
+    help="Also show how low and how high each true share can be if some reports were made up. Give "
+    "the largest part of the reports that may be made up, such as 1%, or their largest number, "
+    "such as 100.",
 )

@@ -280,8 +280,8 @@ def _refuse_tiny_groups(groups: Mapping[str, Sequence[Tally]]) -> None:
             )
             got = f"{tiny:,} groups of fewer than {_FEW_PEOPLE} people"
             remedy = (
-                "Name the columns that make groups, such as --by region, and a column of weights "
-                "with --weights"
+                "Name the columns that make groups, such as --by region. If a column has weights, "
+                "name it with --weights"
             )
             raise ArgumentError("TALLY", rule, got, remedy)
 

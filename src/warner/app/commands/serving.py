@@ -372,7 +372,7 @@ def words(language: str, output: str) -> None:
     """Write all texts of the survey page to a file, so that somebody can translate or check them.
 
     In the file, each text stands after its name (key). Translate the texts. Do not change the keys,
-    and nothing in {braces}. Where words depend on a number, write {"by": "count", "one": "...",
+    or anything in {braces}. Where words depend on a number, write {"by": "count", "one": "...",
     "other": "..."} in place of the text.
 
     No sentence about protection may promise more than the English one. After "read_by", write the
@@ -500,7 +500,7 @@ for _command in (invite, unused, make_keys, issue):
 @click.option(
     "--by",
     metavar="NAME",
-    help="Count people separately in groups, which this public column makes.",
+    help="Count each group of people separately, by this public column.",
 )
 def pull(url: str, output: str, access: collectors.Access, by: str | None) -> None:
     """Fetch the tally (file of counts) of the collector at URL, with all that is published so far.

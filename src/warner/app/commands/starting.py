@@ -495,8 +495,8 @@ def from_xlsform(
     the answer is randomised. Write yes in a column warner_public for a question whose answers
     everybody may know.
 
-    Columns for options are warner_reports, warner_missing, warner_unit and, with a mechanism, its
-    options such as warner_variant.
+    You can also add the columns warner_reports, warner_missing and warner_unit. With a mechanism,
+    you can add columns for its options, such as warner_variant.
 
     The study takes marked questions of the types select_one, integer, decimal and range, with
     labels, hints and choices in all languages. The limits of numbers come from constraints such as

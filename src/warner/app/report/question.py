@@ -679,7 +679,7 @@ def _differences(result: Differences, question: Question) -> list[Block]:
     )
     if result.of == "mean" and has_bands(domain):
         notes.append(
-            f"Of more than {_MOST_GROUPS} groups, as here, a report compares only the means. To "
+            f"There are more than {_MOST_GROUPS} groups, so only their means are compared. To "
             "compare medians and ranges too, run: warner estimate TALLY --compare-groups."
         )
     if result.left_out:

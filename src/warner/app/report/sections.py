@@ -43,8 +43,8 @@ _SIMULATED = (
 )
 _IN_SEVERAL_WAYS = (
     "Answers to one question were randomised in different ways (mechanisms or epsilons), and "
-    "reports that tell more count more. The estimates assume that the people of each way have the "
-    "same shares, in each group that is shown and among all people together."
+    "reports that tell more count more. The estimates assume that the true shares do not depend on "
+    "the way, in each group that is shown and among all people together."
 )
 _LEFT_OUT = "People who did not answer one of these questions were left out with all their answers"
 _OVERLAP = (

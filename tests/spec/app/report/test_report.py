@@ -489,7 +489,7 @@ def test_of_many_groups_means_alone_are_compared(
     question = Question(warner.estimate(groups.total()), settings, groups=[groups])
     words = _words(build(Source({"hours": [groups]}, [question]), settings))
     assert (
-        "Of more than 2 groups, as here, a report compares only the means." in words
+        "There are more than 2 groups, so only their means are compared." in words
     ) is is_mean_alone
     assert ("for the mean and quantiles" in words) is not is_mean_alone
 
