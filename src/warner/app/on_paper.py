@@ -395,7 +395,7 @@ class OnPaper:
         if {"report", *itertools.chain(*reports)}.isdisjoint(names):
             first = next(iter(cards))
             rule = f"has no column {' and no column '.join(map(repr, cards))} with what people said"
-            remedy = f"Above what they said, write the name of the question in the study, {first}"
+            remedy = f"Give the column of what they said the name of the question, {first}"
             raise FileError(path, rule, None, remedy)
 
     @staticmethod
@@ -429,8 +429,8 @@ class OnPaper:
             say(f"{where}: {said.codes}.")
         if said.repeated:  # also with --quiet
             warning(
-                f"{where}: {said.repeated}. If these are the same people, delete one copy. "
-                "Otherwise intervals would be too short."
+                f"{where}: {said.repeated}. If these are the same people, delete one copy: people "
+                "who are counted twice make intervals too short."
             )
         self.origin.has_rows |= bool(said.columns)
         questions = {said.question, *(() if self.study is None else self.study.mechanisms)}

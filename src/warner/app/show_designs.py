@@ -74,8 +74,8 @@ def _few(people: float) -> str:
 def about_liars(weights: Mapping[str, float | None], is_drawn: bool = False) -> list[str]:
     """What somebody who lies can do to the counts of questions, the worst first.
 
-    >>> about_liars({"age": 5.25, "smokes": 2.164, "sex": None})
-    ['One made-up report can add at most 5.3 people to the count of an answer to age, 2.2 to smokes.']
+    >>> about_liars({"age": 5.25, "bmi": 2.164, "sex": None})
+    ['One made-up report can add at most 5.3 people to the count of an answer to age, 2.2 to bmi.']
     """
     people_of = [(w, name) for name, w in weights.items() if w is not None]
     moved = sorted(people_of, key=lambda pair: pair[0], reverse=True)
@@ -272,7 +272,7 @@ def show_on_paper(planned: Sequence[PlannedDesign]) -> None:
     if first.by is not None:
         notes.append(
             "For each kind of draw, the table shows the chances that protect most and still give "
-            "the wanted interval."
+            "intervals of the wanted width."
         )
     if (hardest := first.hardest) is not None and first.difference is not None:
         sizes = " and ".join(f"{size:,}" for size in hardest.sizes)
@@ -361,7 +361,8 @@ def _about_design(planned: PlannedDesign) -> Iterator[str]:
         return
     said = f"{ranking.best.name} protects people as much as this design, and has a smaller error"
     if (better := planned.better) is None:
-        yield f"{said}. For that, choose other chances, or let people answer on a device."
+        remedy = "For a smaller error, choose other chances, or let people answer on a device."
+        yield f"{said}. {remedy}"
     else:
         yield f"{said}. On paper it is the design {better.text}."
 
@@ -399,17 +400,17 @@ def _about_difference(aim: WantedDifference, values: int, share: float | None) -
     test, groups = "a test" if values == 2 else "a test of this share alone", "two groups"
     if aim.groups > 2:
         shares = "all shares" if values > 2 else "the shares"
-        test = f"one test whether {shares} are the same in all {aim.groups} groups"
+        test = f"one test of {shares} in all {aim.groups} groups"
         groups = "two of the groups"
     assumed = f"This assumes shares near {100 * of_value:.3g} % ({source})"
     low, high, *further = (
         f"{100 * each:.3g} %" for each in shares_that_differ(of_value, aim.difference, aim.groups)
     )
     return (
-        f'"people needed" counts the people of {aim.groups} groups of equal size together. With so '
-        f"many people, {test}, at the 5 % level, finds a difference with probability "
-        f"{aim.power:.4g}, if the share of a value differs by {aim.difference:.4g} between "
-        f"{groups}. {assumed}: {low} in one group, {high} "
+        f'"people needed" counts the people of {aim.groups} groups of equal size together. If the '
+        f"share of a value differs by {aim.difference:.4g} between {groups}, then with so many "
+        f"people {test} at the 5 % level finds the difference with probability {aim.power:.4g}. "
+        f"{assumed}: {low} in one group, {high} "
         "in another" + (f", and {further[0]} in the others." if further else ".")
     )
 

@@ -569,9 +569,13 @@ def test_a_table_of_quartiles_says_why_their_intervals_are_wide_and_how_they_are
     # Rejects an error that advises what the command does not have.
     labels = warner.RandomizedResponse(Categorical(["no", "yes"]), 2.0)
     labels.tally(labels.randomize(["no", "yes"] * 50)).save(tmp_path / "labels.json")
-    for more in ([str(tmp_path / "labels.json")], [path, "--target", "respondents"]):
+    refused = {
+        "numbers that are estimated as a smooth curve; got": [str(tmp_path / "labels.json")],
+        "--target population; got --target respondents": [path, "--target", "respondents"],
+    }
+    for needed, more in refused.items():
         said = run("estimate", *more, "--interval", "posterior", ok=False).output
-        assert "--interval: posterior needs numbers that are estimated as a smooth curve" in said
+        assert f"--interval: posterior needs {needed}" in said
         assert "Leave out --interval" in said and "bootstrap" not in said
 
 

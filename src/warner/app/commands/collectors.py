@@ -316,8 +316,8 @@ def listening(choices: Mapping[str, Any], url: str | None) -> ListenAddress:
 
 
 NEEDS_HTTPS = (
-    "Other devices than this machine cannot answer yet: on them, browsers let the page work only "
-    "over HTTPS. Give a certificate with --certificate and --key. Or use a proxy that serves "
+    "Other devices than this machine cannot answer yet, because their browsers let the page work "
+    "only over HTTPS. Give a certificate with --certificate and --key. Or use a proxy that serves "
     "HTTPS, and give its address: --url https://..."
 )
 

@@ -347,9 +347,11 @@ class EstimateRequest:
     def require_posterior(self, estimates: Iterable[Estimate]) -> None:
         """Refuse ``--interval posterior`` of questions that have no such intervals."""
         for result in estimates if self.kind == "posterior" else ():
-            if self.target != "population" or not result.has_posterior_intervals:
+            if self.target != "population":
+                rule, remedy = "posterior needs --target population", "Leave out --interval"
+                raise ArgumentError("--interval", rule, f"--target {self.target}", remedy)
+            if not result.has_posterior_intervals:
                 rule = "posterior needs numbers that are estimated as a smooth curve"
-                rule += ", and the target population"
                 remedy = "Leave out --interval, or name the questions of numbers with --only"
                 raise ArgumentError("--interval", rule, result.attribute, remedy)
 

@@ -88,8 +88,8 @@ _MOST_DIGITS = 7  # of a number in a table of a paper that has the decimals of i
     "--mean",
     is_flag=True,
     help="For answers that are numbers: compute how their mean depends on the columns, by least "
-    "squares. Without it, the command computes how the odds of each answer depend on the columns, "
-    "by maximum likelihood.",
+    "squares. Without --mean, the command computes how the odds of each answer depend on the "
+    "columns, by maximum likelihood.",
 )
 @click.option(
     "--hidden",
@@ -224,7 +224,10 @@ def regress(
         people = _of_paper(reports, formula, designs, group, further, drawn, drop_missing, coded)
     else:
         if drop_missing:
-            rule = "needs a table of what people said on paper: public columns have no empty cells"
+            rule = (
+                "needs a table of what people said on paper, because public columns have no empty "
+                "cells"
+            )
             raise ArgumentError("--drop-missing", rule, None, "Leave out --drop-missing")
         people = _of_reports(reports, plan)
     if drawn is not None:

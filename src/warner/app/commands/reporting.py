@@ -78,8 +78,8 @@ _FEW_PEOPLE, _MANY_GROUPS = 10, 20  # groups that nobody means to compare
 @click.option(
     "--study",
     metavar="FILE",
-    help="The study file. The report takes from it the title, the texts of questions and, from its "
-    "table [design], how people were drawn.",
+    help="The study file, for the title and the texts of questions in the report. Its table "
+    "[design] says how people were drawn.",
 )
 @paper_options()
 @click.option("--title", metavar="TEXT", help="The title. Default: the title of the study.")

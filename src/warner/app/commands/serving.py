@@ -193,10 +193,7 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
     tokens_of, reached = study.collect.tokens, url or listen.url(listen.port)
     is_here = collectors.is_of_this_machine
     if tokens_of and is_here(tokens_of.issuer) and not is_here(reached):
-        rule = (
-            "is an address that other devices cannot reach, and they must exchange their codes "
-            "there"
-        )
+        rule = "must be an address that people's devices can reach, not one of this machine alone"
         remedy = (
             "Make keys for an address that they reach. Run: warner collect keys --issuer "
             "https://..."
@@ -540,10 +537,10 @@ def pull(url: str, output: str, access: collectors.Access, by: str | None) -> No
 def close(url: str, access: collectors.Access) -> None:
     """Close the survey of the collector at URL, and publish everything that was counted.
 
-    The command needs the owner's token. Reports that come later are refused. The ids by which
-    repeated reports are recognised are now deleted, so the survey cannot be opened again. If the
-    study says keep_ids = "always", the ids are kept, and the live page has a button to open the
-    survey again.
+    The command needs the owner's token. Reports that come later are refused. The collector
+    recognises repeated reports by their ids. It now deletes the ids, so the survey cannot be opened
+    again. But if the study says keep_ids = "always", it keeps them, and the live page has a button
+    to open the survey again.
 
     \b
         warner collect close https://survey.example.org --token-file token.txt

@@ -370,7 +370,7 @@ def check(study: str, output: Output, shows_rows: bool) -> None:
     The mechanism Optimal is computed as a list of rows of chances. Computers with different
     processors can compute different lists. All are equally good, but reports that were made with
     different lists cannot be added up. If several computers use the study, copy the lines that
-    --rows prints into it.
+    --rows prints into the study.
 
     \b
         warner study check study.toml

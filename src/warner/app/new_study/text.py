@@ -365,9 +365,9 @@ class FirstStudy:
             return
         yield from _comment(
             "The budget limits what all reports of one person reveal together: they change the "
-            "odds between any two answers by at most a factor of e^budget, which is "
-            f"{_factor(self.budget)} for {self.budget}. The budget is the sum of the epsilons "
-            "below. Asking the same people again spends it again."
+            "odds between any two answers by at most a factor of e^budget. For "
+            f"{self.budget}, this factor is {_factor(self.budget)}. The budget is the sum of the "
+            "epsilons below. Asking the same people again spends it again."
         )
         yield f"budget = {self.budget}"
 
@@ -382,8 +382,8 @@ class FirstStudy:
             'mechanisms. If you write each = "all", everybody is asked all questions, and each '
             "question needs an epsilon.",
             "Epsilon limits what the report of one person reveals: it changes the odds between any "
-            f"two answers by at most a factor of e^epsilon, which is {_factor(self.budget)} for "
-            f"{self.budget}. Asking the same people again spends epsilon again.",
+            f"two answers by at most a factor of e^epsilon. For {self.budget}, this factor is "
+            f"{_factor(self.budget)}. Asking the same people again spends epsilon again.",
         )
         yield "[ask]"
         yield 'each = "one"'
@@ -425,8 +425,7 @@ class FirstStudy:
         if self.public:
             names = listed([q.name for q in self.public])
             yield (
-                "Whether everybody may know this about each person, because it is not protected: "
-                f"{names}."
+                f"Whether everybody may know this about each person: {names}. It is not protected."
             )
         if self.copied:
             names = listed(self.copied)

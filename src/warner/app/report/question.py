@@ -356,7 +356,9 @@ class Question:
             if p < LEVEL_OF_TESTS
         ]
         return (
-            [f"By {self.columns}, the two groups differ in {', '.join(differ)}."] if differ else []
+            [f"The shares of the two ways differ in these groups by {self.columns}: {where}."]
+            if (where := ", ".join(differ))
+            else []
         )
 
     def _drawn(self, design: SurveyDesign) -> str:
