@@ -395,7 +395,7 @@ class OnPaper:
         if {"report", *itertools.chain(*reports)}.isdisjoint(names):
             first = next(iter(cards))
             rule = f"has no column {' and no column '.join(map(repr, cards))} with what people said"
-            remedy = f"Give the column of what they said the name of the question, {first}"
+            remedy = f"Rename the column of what they said to the name of its question, {first}"
             raise FileError(path, rule, None, remedy)
 
     @staticmethod

@@ -117,9 +117,9 @@ _NOT_OF_GROUPS = ("joint", "kind", "with_reports", "background")
 
 
 _ABOUT_FORGED_GROUPS = (
-    "The table assumes that this share of the reports of each group is made up. Whoever makes up "
-    "reports can choose the group: if all made-up reports may be in one group, give their share "
-    "among the reports of that group."
+    "The limits assume that at most this share of the reports of each group is made up. Whoever "
+    "makes up reports can choose the group: if all made-up reports may be in one group, give their "
+    "share among the reports of that group."
 )
 
 

@@ -97,7 +97,7 @@ def build(source: Source, settings: Settings) -> Report:
     if source.date:
         about.append(source.date)
     if settings.is_short:
-        more = "The full report also says how the numbers were made, and what else they do not say."
+        more = "The full report also says how the numbers were made, and what they do not show."
         about.append(
             " ".join([*_about_limits(source, settings), *_not_allowed_for(source, settings), more])
         )
@@ -225,8 +225,9 @@ def _privacy(source: Source, settings: Settings) -> Section:
         blocks.append(small)
     if source.beside:
         blocks.append(
-            f"The file also has the columns {', '.join(map(visible, source.beside))}. Whoever sees "
-            "the file can read what stands there beside the report of each person."
+            f"The file also has the {'column' if len(source.beside) == 1 else 'columns'} "
+            f"{', '.join(map(visible, source.beside))}. Whoever sees the file can read "
+            "what stands there beside the report of each person."
         )
     if source.is_open:
         blocks.append(OPEN_TO_ALL)

@@ -15,7 +15,7 @@ from typing import Any
 
 from warner._core.errors import ArgumentError
 from warner._core.table import Column, Table
-from warner._core.text import split_of_hundred
+from warner._core.text import series, split_of_hundred
 from warner.app.report.content import Block, Boxes, Commands, Points, Report, Section
 from warner.design.privacy_words import STRONG_ODDS, certainty, of_a_person, of_guarantee
 from warner.designs import Card, PaperDesign
@@ -217,12 +217,12 @@ def _consent(questions: list[Question]) -> Section:
     for number, question in enumerate(questions, 1):
         promised = question.design.guarantee
         answers = " or ".join(f'"{name_of(label)}"' for label in promised.sensitive or ())
-        of = f"that it is {answers}" if answers else "of one of the two"
+        of = f"that my answer is {answers}" if answers else "of one of the two"
         where = f" (question {number})" if len(questions) > 1 else ""
         sures.append(f"at most {certainty(promised.total)} sure {of}{where}")
     says = (
-        "I have read who ticks which box. Somebody who first thought two answers equally likely, "
-        f"and then sees my tick, can be {', '.join(sures)}."
+        "I have read who ticks which box. Somebody who first thought two answers to a question "
+        f"equally likely, and then sees my tick, can be {series(sures, 'and')}."
     )
     if len(questions) > 1:
         together, _ = of_a_person({each.name: each.design for each in questions}, 1, 1)
@@ -331,9 +331,9 @@ def _counted(study: Study, questions: list[Question], counts: str) -> list[Secti
     lines = counts_to_fill(study, questions).splitlines()
     type_in = (
         f"Type the numbers into the table {counts}, with Excel or any editor, and save it as CSV. "
-        f"The table {'has' if len(lines) <= _MOST_LINES else 'begins with'} the lines below, and "
-        f"warner study sheet writes it if you add --counts {counts}. Type each number at the end "
-        f"of its line. {_NOT_SPLIT}"
+        f"The table {'has' if len(lines) <= _MOST_LINES else 'begins with'} the lines below. With "
+        f"--counts {counts}, the command warner study sheet writes this table. Type each number at "
+        f"the end of its line. {_NOT_SPLIT}"
     )
     return [
         Section("Count", (count, Table(columns, rows))),
@@ -361,7 +361,7 @@ def _by_sheet(study: Study, questions: list[Question], counts: str) -> list[Sect
     )
     if study.design is not None and study.design.weights is not None:
         weights = study.design.weights
-        type_in = f"Fill in the column {weights} when the weights are made. {type_in}"
+        type_in = f"Fill in the column {weights} when the weights are computed. {type_in}"
     words = Points(tuple(f"{each.name}: {', '.join(each.words)}" for each in questions))
     header = Commands(counts_to_fill(study, questions).strip())
     # Nothing can notice true answers that chance could have made, so the person who types is told.

@@ -59,8 +59,8 @@ def test_people_read_the_question_the_draw_the_boxes_and_the_odds(here: Path) ->
         'Of 100 people whose answer is "no", 75 tick "A, neither" and 25 tick "B, either".',
         'Of 100 people whose answer is "yes", 100 tick "B, either".',
         'The box "neither" shows that your answer is not "yes".',
-        "can be at most 75.0 % sure of one of the two (question 1), "
-        'at most 80.0 % sure that it is "yes" (question 2).',
+        "can be at most 75.0 % sure of one of the two (question 1) and "
+        'at most 80.0 % sure that my answer is "yes" (question 2).',
     ):
         assert words in page.replace("\N{NO-BREAK SPACE}", " "), words
     assert "All my ticks together can tell more. People are protected only if" in page
@@ -186,7 +186,7 @@ def test_columns_of_numbers_are_typed_by_sheet_and_nobody_is_asked_for_a_weight(
     assert Path("counts.csv").read_text() == "region,age,weight,undeclared\n"
     # True answers that are typed in place of ticks can look like chance, and are noticed by nobody.
     assert "type the word that is ticked, also where you believe that the true answer" in office
-    assert "Fill in the column weight when the weights are made." in office
+    assert "Fill in the column weight when the weights are computed." in office
     estimate, regress = re.findall(r"warner [a-z]+ [^_]*?(?= warner| The shares are)", office)
     assert regress.endswith("--design undeclared=crosswise:46/365 --weights weight")
     rows = [f"{'NS'[i % 5 % 2]}orth,{18 + i % 70},{1.5 + i % 3},same" for i in range(400)]
