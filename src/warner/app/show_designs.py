@@ -987,8 +987,8 @@ def about_epsilon() -> list[str]:
             f"  epsilon {epsilon:g}: of 100 people who answer yes, {odds.sent:.0f} report yes; of "
             f"100 who answer no, {odds.sent_by_other:.0f} report yes. Somebody who first thought a "
             f"yes as likely as a no can then be at most {of_two} % sure. Somebody who first gave "
-            f"it 1 chance in 100 can be at most {of_rare} % sure. In both cases the odds grow at "
-            f"most {at_most(odds.factor, 2)} times."
+            f"a yes 1 chance in 100 can be at most {of_rare} % sure. In both cases the odds grow "
+            f"at most {at_most(odds.factor, 2)} times."
         )
     out.append(
         "The epsilons of several questions, or of repeated surveys, add up. Whatever "
