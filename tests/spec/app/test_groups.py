@@ -792,7 +792,9 @@ def test_rounds_of_the_same_people_are_compared_within_each_platform(
 def test_files_of_groups_are_not_added_where_they_may_be_what_is_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rejects platforms compared over the sum of two weeks, and names of files that nobody uses."""
+    """Rejects platforms compared over the sum of two weeks, names of files that nobody uses, and
+    the advice to leave out names that nobody gave.
+    """
     monkeypatch.chdir(tmp_path)
     for of_rounds in (False, True):
         _weeks(of_rounds=of_rounds)
@@ -800,7 +802,8 @@ def test_files_of_groups_are_not_added_where_they_may_be_what_is_compared(
         for files in (("1=week1.json", "2=week2.json"), ("week1.json", "week2.json")):
             said = run("estimate", *files, "--compare-groups", ok=False).output
             assert f"To compare the files, add --within {columns} for a table of each" in said
-            assert f"To compare the groups, add --by {columns}, and give the files no names" in said
+            no_names = " and give the files no names" * ("=" in files[0])
+            assert f"To compare the groups, add --by {columns}{no_names}: the files are" in said
     named = ("estimate", "1=week1.json", "2=week2.json")
     for more in ((), ("--compare-groups",)):
         said = run(*named, "--by", "platform", *more, ok=False).output

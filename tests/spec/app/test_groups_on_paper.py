@@ -184,7 +184,7 @@ def test_the_extended_crosswise_design_has_groups_and_weights(
     test = json.loads(run("estimate", *two, "--json").stdout)["fit_test"]
     assert f"chi-square {test['statistic']:.3g} with 1 degree of freedom" in shown.stderr
     assert (
-        "card red had the card crosswise:1/4, people with card blue the opposite card"
+        "card red had the card crosswise:1/4, and people with card blue had the opposite card"
         in shown.stderr
     )
     lacking = run("estimate", *two[:3], *options, ok=False).output

@@ -120,7 +120,7 @@ def test_the_command_that_a_tally_proposes_can_be_copied(here: Path) -> None:
     """Rejects a name with a blank that a shell splits in two."""
     Path("s.toml").rename("my study.toml")
     said = run("tally", "r.parquet", "--study", "my study.toml", "-o", "all of it.json").stderr
-    command = said.strip().splitlines()[-1].partition("again: warner ")[2]
+    command = said.strip().splitlines()[-1].partition("run: warner ")[2]
     assert command == "estimate 'all of it.json' --study 'my study.toml'"
     run(*shlex.split(command))
 
