@@ -218,23 +218,20 @@ def test_a_page_names_the_ward_in_which_phones_and_paper_differ() -> None:
     """Rejects a page that says that the two ways differ, but not where."""
     _counted(SHEETS)
     assert "differ by no more than chance explains" in _about_ways()
-    assert "groups by ward" not in _about_ways()
+    assert "By ward" not in _about_ways()
     north = (172, 56, *SHEETS["North"][2:])
     _counted(SHEETS | {"North": north})
     said = _about_ways()
-    assert (
-        "The shares of the two ways differ in these groups by ward: North (corrected p &lt; 0.0001)."
-        in said
-    )
+    assert "By ward, the two ways differ in North (corrected p &lt; 0.0001)." in said
     assert "Centre" not in said
     # Errors in opposite directions leave all people alike, and the wards are named.
     centre = (40, 153, *SHEETS["Centre"][2:])
     _counted({"North": (110, 118, *north[2:]), "Centre": centre, "South": SHEETS["South"]})
     said = _about_ways()
-    assert "differ by no more than" in said and "differ in these groups by ward: North (" in said
+    assert "differ by no more than" in said and "By ward, the two ways differ in North (" in said
     # Of few people the test is too rough, so that no ward is named.
     _counted(SHEETS | {"North": (29, 0, 10, 10, 9)})
-    assert "groups by ward" not in _about_ways()
+    assert "By ward" not in _about_ways()
 
 
 def test_a_ward_whose_people_answered_by_phone_alone_is_named() -> None:

@@ -355,11 +355,7 @@ class Question:
             for name, p in zip(p_values, corrected.tolist(), strict=True)
             if p < LEVEL_OF_TESTS
         ]
-        return (
-            [f"The shares of the two ways differ in these groups by {self.columns}: {where}."]
-            if (where := ", ".join(differ))
-            else []
-        )
+        return [f"By {self.columns}, the two ways differ in {', '.join(differ)}."] if differ else []
 
     def _drawn(self, design: SurveyDesign) -> str:
         """How people were drawn, and what that costs."""

@@ -611,7 +611,7 @@ def test_wrong_requests_are_refused(tally: str) -> None:
     run("tally", "r.parquet", "-o", "flat.json")
     for args, problem in (
         ((tally, "-o", "r.txt"), "must end in .html or .pdf"),
-        ((tally, "-o", "r.html", "--study", "other.toml"), "other values of 'smokes'"),
+        ((tally, "-o", "r.html", "--study", "other.toml"), "other possible answers to 'smokes'"),
         ((tally, "-o", "r.html", "--reference", "east"), "must be one of the groups north; south"),
         ((tally, "-o", "r.html", "--reference", "nroth"), "Is 'north' meant?"),
         (("flat.json", "-o", "r.html", "--by", "ward"), "needs a tally of groups"),
