@@ -218,7 +218,7 @@ def test_every_command_of_the_lesson_runs(servers: _Servers) -> None:
     given = (address, "--token-file", "token.txt")
     said = run("collect", "close", *given, ok=False).stderr
     assert f"Error: {address}: this computer does not trust its certificate (self-signed" in said
-    assert "--trust STUDY.lan.pem" in said
+    assert "add --trust FILE. FILE is in the folder of the study; its name ends in .lan.pem" in said
     assert (
         "no certificate"
         in run("collect", "close", *given, "--trust", "class.toml", ok=False).stderr

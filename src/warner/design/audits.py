@@ -241,12 +241,12 @@ class Sampled:
     def __str__(self) -> str:
         """How the bound was found."""
         drawn = (
-            f"{self.samples:,} reports of each of the values number {self.pair[0]} and "
-            f"{self.pair[1]} were drawn"
+            f"{self.samples:,} reports were drawn of value number {self.pair[0]}, and as many of "
+            f"value number {self.pair[1]}"
         )
         if self.tried <= 2:
             return drawn
-        return f"{drawn}, which differed most among {self.tried} values in a first, smaller draw"
+        return f"{drawn}: of {self.tried} values, these two differed most in a first, smaller draw"
 
 
 def sampled_bound(
@@ -734,7 +734,7 @@ def audit(
         if shuffled is not None and rounds > 1 and permanent_of("", mechanism):
             rule = "must be 1 for a Permanent mechanism, whose rounds share one permanent report"
             remedy = (
-                "Without shuffling, warner audit says what several rounds tell, and so does the "
+                "To see what several rounds tell without shuffling, run warner audit, or call the "
                 "method of_rounds() of the mechanism"
             )
             raise ArgumentError("rounds", rule, show(rounds), remedy)

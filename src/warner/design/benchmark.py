@@ -492,8 +492,8 @@ class _Work:
         for name, cls in classes.items():
             if not is_of_package(cls):
                 yield (
-                    f"{name}: reports are drawn from the law that {cls.__name__} states, and its "
-                    "sampler is not run; warner.testing.check_mechanism runs the sampler."
+                    f"{name}: reports are drawn with the probabilities that {cls.__name__} states. "
+                    "Its sampler is not run; warner.testing.check_mechanism runs the sampler."
                 )
         yield from self._blind()
         yield from self._collisions()
@@ -511,8 +511,8 @@ class _Work:
                 if not of_means:
                     yield (
                         f"{name}: different shares make the same reports, so no method can tell "
-                        "them apart. A small error says that the truth is near the shares at which "
-                        "a method starts, and nothing of other truths."
+                        "them apart. A small error says only that the truth is near the shares at "
+                        "which a method starts."
                     )
             except WarnerError:  # without an unbiased estimate for another reason, such as its size
                 continue

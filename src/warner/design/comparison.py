@@ -322,9 +322,9 @@ class Comparison(Ranking[RankedMethod]):
         least = [(truth, next(iter(truth.errors))) for truth in self.truths]
         return [
             "Column 'best on': the share of surveys in which no other method has a smaller error. "
-            "Column 'order holds on': the share of the distributions on which the method of the "
-            "first row has no larger error than the method of this row; in the first row itself, "
-            "no larger error than any other method.",
+            "Column 'order holds on': on which share of the distributions the method of the first "
+            "row is at least as good as the method of this row. In the first row itself: at least "
+            "as good as every other method.",
             *(
                 f'If the distribution is "{t.name}", the method {name} has the smallest error: '
                 f"{t.errors[name]:.4g}."

@@ -289,7 +289,7 @@ def designs_of_width(
         enough = math.ceil(float(f"{people * (least / width) ** 2:.3g}"))
         rule = (
             f"is too small for this number of people: without any protection the interval is "
-            f"{_points(least)} points"
+            f"{_points(least)} points wide"
         )
         remedy = f"Plan for well over {enough:,} people, or allow a wider interval"
         got = f"{width:g}, which is {_points(width)} points"

@@ -432,8 +432,8 @@ class Plan(Ranking[RankedMechanism]):
         if self.loss != "w1":
             at = "as you guessed" if self.has_guess else "equal"
             notes.append(
-                f"Column unbiased: the error of estimates that are right on average (-m inversion) "
-                f"if the shares are {at}."
+                f"Column unbiased: if the shares are {at}, the error of estimates that are right "
+                "on average (-m inversion)."
             )
         if first.default is not None:
             made = (
@@ -442,13 +442,13 @@ class Plan(Ranking[RankedMechanism]):
                 else "falling as 1, 1/2, 1/3 and so on"
             )
             notes.append(
-                'Column default: the error of what "warner estimate" prints if the shares are '
-                f"typical: {made}."
+                f"Column default: if the shares are typical ({made}), the error of what "
+                '"warner estimate" prints.'
             )
         if first.guessed is not None:
             notes.append(
-                'Column your guess: the error of what "warner estimate" prints if the shares are '
-                "as you guessed."
+                "Column your guess: if the shares are as you guessed, the error of what "
+                '"warner estimate" prints.'
             )
         if first.people is not None and self.wanted is None:
             notes.append("Column needs: how many people are needed to get the error that you want.")

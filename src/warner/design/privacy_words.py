@@ -200,7 +200,8 @@ def about_draw(mechanism: OneOf | HiddenQuestion, name: str = "") -> str:
             f"Each device draws one of {what} once and for good, by chance and not by the answers, "
             "and reports on no other one in any round. So what its rounds spend together is the "
             "largest epsilon of a question, not the sum. A device that loses what it keeps draws "
-            "again and spends as much once more, and so does each further device of a person."
+            "again and spends as much once more. Each further device of a person also spends as "
+            "much."
             f"{_unequal(mechanism, kind)}"
         )
     return (
@@ -252,9 +253,9 @@ def of_guarantee(promised: Guarantee, seen: str, several: bool = False) -> list[
         if several:
             return [
                 "People are protected only if they give a sensitive answer to each question that "
-                f"has sensitive answers ({protected} in all). {who} such answers and any others "
-                f"{then} can be at most {sure} sure of the sensitive ones. A report can reveal "
-                "answers that are not sensitive."
+                f"has sensitive answers ({protected} in all). {who} sensitive answers and any "
+                f"others {then} can be at most {sure} sure of the sensitive ones. A report can "
+                "reveal answers that are not sensitive."
             ]
         whose = f"one of the {protected}" if len(promised.sensitive) > 1 else f"the {protected}"
         return [
@@ -264,7 +265,7 @@ def of_guarantee(promised: Guarantee, seen: str, several: bool = False) -> list[
         ]
     if promised.is_metric:
         far = (
-            f"For the two answers farthest apart, it is at most {sure}."
+            f"If the two are those farthest apart, somebody can be at most {sure} sure."
             if strength(promised) < Strength.NONE
             else "The two answers farthest apart are not hidden from each other."
         )

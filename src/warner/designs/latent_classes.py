@@ -192,7 +192,7 @@ class LatentClasses(Hinting):
         result = ClassShares(self, Profile(data))
         if result.p_value < IMPOSSIBLE and not trusted:
             rule = "cannot be chance, whatever people answered"
-            remedy = f"{_ASKED} To use them anyway, pass trusted=True or --allow-implausible"
+            remedy = f"{_ASKED} To use the counts anyway, pass trusted=True or --allow-implausible"
             raise MismatchError("counts", rule, None, remedy)
         return result
 

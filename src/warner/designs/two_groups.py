@@ -179,11 +179,11 @@ class StochasticLieDetector(_TwoGroups):
                 "yes": ShareOf(("yes, honest", "yes, lies"), "people whose true answer is yes"),
                 "honest": ShareOf(
                     ("yes, honest",),
-                    "how many of the people whose true answer is yes say yes",
+                    "how many say yes, of the people whose true answer is yes",
                     ("yes, honest", "yes, lies"),
                 ),
             },
-            "The design assumes that people whose true answer is no say no.",
+            "The design assumes that people say no if their true answer is no.",
         )
 
 

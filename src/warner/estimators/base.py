@@ -232,7 +232,7 @@ class Status(Enum):
     """
 
     EXACT = "exact: computed directly, without iteration"
-    CONVERGED = "converged: no other shares fit the reports better than these by more than the gap"
+    CONVERGED = "converged: the best fit to the reports is better than this one by at most the gap"
     COMPLETED = (
         "completed: the method has done all its steps. It does not look for the shares that fit "
         "the reports best"
@@ -714,7 +714,7 @@ def require_fit(name: str, fit: Fit, size: int) -> None:
     total, least = float(shares.sum()), float(shares.min())
     if fit.status not in _OUTSIDE and max(abs(total - 1), -least) > _FAR_OFF:
         rule = (
-            f"must return shares of at least 0 that add up to 1 with the status {fit.status.name}"
+            f"must return, with the status {fit.status.name}, shares of at least 0 that add up to 1"
         )
         remedy = "Project the shares, or return Status.OUTSIDE_SIMPLEX"
         got = f"the sum {total:.6g} and the smallest share {least:.6g}"

@@ -630,7 +630,7 @@ class ExpectationMaximization(Estimator):
         choice("keep_path", self.keep_path, (False, True))
         if self.tolerance is None:
             if self.steps is None:
-                rule = "must be given, or else tolerance, so that the method knows when to stop"
+                rule = "must be given if tolerance is not, so that the method knows when to stop"
                 remedy = "For example steps=100, steps='auto' or tolerance=0.001"
                 remedy = f"{remedy}; to run EM (IBU) until it converges, use MaximumLikelihood()"
                 raise ArgumentError("steps", rule, None, remedy)

@@ -388,7 +388,7 @@ class Independent(Estimator):
     references = ("P5", "domingo2022")
 
     summary: ClassVar[str] = (
-        "the shares of questions that are estimated separately are multiplied. Combinations are "
+        "where questions are estimated separately, their shares are multiplied. Combinations are "
         "right only if these questions do not depend on each other; otherwise use another method"
     )
 

@@ -165,7 +165,7 @@ class Uniqueness(Enum):
         "use another mechanism or fewer values"
     )
     TOO_LARGE = (
-        "perhaps not the only one: there are too many values and different reports to check this"
+        "perhaps not the only one: with so many values and different reports, this is not checked"
     )
     TOO_FAR = "perhaps not the only one: the gap is too large to tell"
     TOO_CLOSE = "perhaps not the only one: other shares fit the reports equally well, or nearly so"

@@ -369,8 +369,8 @@ class RakedJoint(Estimator):
     summary: ClassVar[str] = (
         "one table of all combinations, which fits the estimates of each question and "
         "of each pair. Where the reports say little about a pair, its answers are taken to be "
-        "nearly unrelated. Links between three or more questions are kept only as far as a check "
-        "with reports that were set aside supports them"
+        "nearly unrelated. Links between three or more questions are kept only as far as they also "
+        "fit reports that were set aside for this check"
     )
 
     single: OneAttribute | None = field(default=None, repr=False, compare=False)

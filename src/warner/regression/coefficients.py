@@ -485,7 +485,7 @@ class Coefficients(Tabular):
             if name != INTERCEPT or len(self.names) == 1
         )
         of_value = f" for {outcome!r}" if len(self.outcomes) > 1 else ""
-        return f" The coefficient farthest from 0 is that of {name!r}{of_value}, {size:.3g} away."
+        return f" The coefficient of {name!r}{of_value} is farthest from 0: {size:.3g} away."
 
     @property
     def _tested(self) -> tuple[Any, ...]:

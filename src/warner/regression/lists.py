@@ -35,8 +35,8 @@ from warner.regression.likelihood import Ending
 MODELS = ("binomial", "beta-binomial", "linear")
 _OUTCOMES = ("sensitive item", "control items", "control items of carriers")
 _SHARES = {
-    "floor": "the share who say 0 among people for whom only the sensitive item is true",
-    "ceiling": "the share who leave one item out among people for whom all items are true",
+    "floor": "of the people for whom only the sensitive item is true, so many say 0",
+    "ceiling": "of the people for whom all items are true, so many leave one item out",
     "correlation": "between two control items",
 }
 _FAR = 15.0  # log-odds that stand for a share of 0 or 1

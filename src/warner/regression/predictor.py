@@ -132,9 +132,9 @@ class PredictorRegression(Coefficients):
         }.get(self.family, f"the {self.family} of {self.outcome} is")
         answers = " and ".join(self.questions)
         return [
-            f"{one_unit_more(larger)} Nobody's answer to {answers} is known. In its place, the "
-            "probability of each answer is used, given the report and the outcome. The last rows "
-            f"are about the answers to {answers}. They are log-odds, compared with "
+            f"{one_unit_more(larger)} Nobody's answer to {answers} is known. In its place stands "
+            "the probability of each answer, computed from the report and the outcome. The last "
+            f"rows are about the answers to {answers}. They are log-odds, compared with "
             f"{self._answered(self.hidden.reference)}.",
             *super()._sentences(level),
         ]

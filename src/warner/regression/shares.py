@@ -334,7 +334,7 @@ def shares_of(
     problems = people.problems(attribute, trusted)
     domain = problems[0].domain
     if not is_named and has_bands(domain):
-        rule = f"are about numbers with {domain.size:,} values, and each would have an equation"
+        rule = f"are about numbers, and each of {domain.size:,} values would have an equation"
         remedy = (
             "For their mean, pass kind='mean', or in a terminal add --mean. For all these "
             "equations, pass kind='shares'"

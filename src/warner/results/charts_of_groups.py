@@ -167,7 +167,7 @@ def _facets(
     if len(values) > most:
         largest = sorted(values, key=lambda value: -totals[value])[:most]
         shown = [value for value in values if value in largest]
-        caption += f"; the {most} of {len(values)} values with the largest shares"
+        caption += f"; of {len(values)} values, the {most} with the largest shares"
     order = {label: i for i, label in enumerate(labels.values())}
     data = [{**row, "order": order[row["label"]]} for row in data if row["value"] in shown]
     # All panels have one axis, so that they can be compared.
@@ -385,9 +385,8 @@ def legend_of_forest(differences: Any, largest_first: bool = True) -> list[str]:
         f"Lines: {100 * differences.level:.4g} % intervals, not corrected for the number of "
         "differences.",
         order,
-        f"Filled dots: larger than chance explains (p below {1 - differences.level:.3g} after "
-        "Holm's correction for the number of comparisons of one question). Hollow dots: all "
-        "others.",
+        "Filled dots: larger than chance explains in so many comparisons of one question (p (Holm) "
+        f"below {1 - differences.level:.3g}). Hollow dots: all others.",
     ]
     if any("low_if_kept" in row for row in rows):
         legend.append("Thick lines: the interval if nobody changed the answer.")
@@ -409,7 +408,7 @@ def _chosen(
     if is_of_shares and len(panels) > MOST_PANELS:
         furthest = {name: max(_size(row) for row in panels[name]) for name in panels}
         about.append(
-            f"the {MOST_PANELS} of {len(panels):,} {noun}s with the largest differences; {choice}"
+            f"of {len(panels):,} {noun}s, the {MOST_PANELS} with the largest differences; {choice}"
         )
         for name in sorted(panels, key=lambda name: -furthest[name])[MOST_PANELS:]:
             del panels[name]

@@ -98,14 +98,14 @@ from warner.results.wald_tests import (
 _SAME_P = 1e-9  # relative, of two values, whose p-values differ by rounding alone
 _SUMMARIES = "mean,median,quantile:0.25,quantile:0.75"  # compared with the bands of numbers
 _ROUNDS = (
-    "How many people kept their answer is not known. The first interval is right if a person's "
-    "second answer has nothing to do with the first, and longer than needed if the two are often "
-    'the same. The interval "if nobody changed" is right only if hardly anybody changed. If many '
+    "How many people kept their answer is not known. The first interval is right if a person's two "
+    "answers have nothing to do with each other, and longer than needed if they are often the "
+    'same. The interval "if nobody changed" is right only if hardly anybody changed. If many '
     "people changed to the opposite answer, both intervals are too short."
 )
 _APART = (
-    "The column p (Holm) is corrected for the number of comparisons. Means, quantiles and bands of "
-    "numbers are corrected separately."
+    "The column p (Holm) is corrected for the number of comparisons: separately for means, for "
+    "quantiles and for bands of numbers."
 )
 _GROUP = "group"  # the column of groups that have names only
 _SHOWN = 10  # names of groups in a sentence
@@ -216,9 +216,9 @@ class Differences(Tabular):
         rows = tuple(row for row in self._rows if as_text(row["value"]) in common)
         few = f"{most_shown:,} {self.noun}s" if most_shown > 1 else self.noun
         text = (
-            f"Of {size:,} {self.noun}s, the table shows only the {few} with the largest shares, by "
-            f"the group in which a share is largest. The column p (Holm) is corrected for the "
-            f"comparisons of all {size:,} {self.noun}s."
+            f"Of {size:,} {self.noun}s, the table shows only the {few} with the largest share in "
+            f"any group. The column p (Holm) is corrected for the comparisons of all {size:,} "
+            f"{self.noun}s."
         )
         return replace(self, _rows=rows, chosen=text)
 
@@ -312,8 +312,8 @@ class Differences(Tabular):
     def _test_explained(self) -> str:
         if self._way == "bands" and self.of != "shares":
             return (
-                "The test of all groups takes the middle of each group's interval of the mean, "
-                "with the error that gives this interval."
+                "The test of all groups uses the interval of each group's mean: its middle as the "
+                "mean, and its width for the error."
             )
         return "" if self.test is None else self.test.explained
 
@@ -361,7 +361,7 @@ class Differences(Tabular):
         table = self.table()
         if len(table) > MOST:
             rows = sorted(table.rows, key=lambda row: row["p"])[:MOST]
-            count = f"The {MOST} rows with the smallest p, of {len(table):,} rows."
+            count = f"Of {len(table):,} rows, the {MOST} with the smallest p."
             table = replace(table, rows=rows, notes=[count, *table.notes])
         return table.html()
 
@@ -969,8 +969,8 @@ def holm(p: np.ndarray) -> np.ndarray:
 
 
 _BEYOND = (
-    "Differences are computed before shares are limited to 0 to 100 %, so they need not match the "
-    "shares in a table of groups."
+    "Differences are computed from shares that can lie below 0 % or above 100 %. So a difference "
+    "need not match the shares in a table of groups."
 )
 
 

@@ -1127,7 +1127,7 @@ def estimate(
 def _refuse_question(method: str, tally: Tally) -> None:
     """Refuse the name of a question in place of a method, as in ``estimate(tally, "smokes")``."""
     if method in from_header(tally.header).attribute_domains and method not in METHODS:
-        rule, remedy = "must name a method, and is the name of a question", "Write attributes="
+        rule, remedy = "is the name of a question, not of a method", "Write attributes="
         raise ArgumentError("method", rule, show(method), f"{remedy}{show(method)}")
 
 

@@ -58,8 +58,8 @@ class ForgedBounds(Tabular):
         """The bounds for people."""
         name = self.estimate.attribute or "value"
         notes = [
-            'Whatever reports were made up, the limits under "between" contain the true share as '
-            f"often as a {100 * self.level:g} % interval without made-up reports."
+            'The limits under "between" hold whatever the made-up reports say: they contain the '
+            f"true share as often as a {100 * self.level:g} % interval does without such reports."
         ]
         if self.of_question > self.share:
             notes.append(
@@ -127,11 +127,11 @@ def forged_bounds(
         remedy = "Write 0.01 for one report in a hundred, or a whole number of reports from 2"
         share = real("made_up", made_up, remedy, above=0, below=1)
     if solution.data.survey is not None:
-        rule = "cannot be bounded with a survey design: a forged report counts by its weight"
+        rule = "cannot be allowed for with a survey design, where each counts by its weight"
         raise MismatchError("forged reports", rule, None, "Leave out weights, clusters and strata")
     extremes = _extremes(solution)
     if extremes is None:
-        rule = "has no unbiased shares, which are needed for bounds if reports were forged"
+        rule = "has no unbiased shares, from which the effect of forged reports is computed"
         remedy = "Estimate one question, from reports of one mechanism"
         raise MismatchError("estimate", rule, None, remedy)
     # Of the report frequencies w = (1 - eta) honest + eta forged, the honest people's share is

@@ -455,9 +455,9 @@ class GroupTable:
         if not np.isnan(self.shares).any():
             return self
         names = list(self.domain.attributes)
-        rule = f"must be given here: the reports do not tell all {self.domain.size:,} "
+        rule = f"must be given here: the reports cannot distinguish all {self.domain.size:,} "
         remedy = f"For example attributes={show(names[0])}"
-        rule += "combinations of answers apart"
+        rule += "combinations of answers"
         raise IdentifiabilityError("attributes", rule, None, remedy)
 
     def on_attributes(self, axes: Sequence[int]) -> GroupTable:

@@ -104,8 +104,8 @@ class FitTest(NamedTuple):
         return f"Test of the cards: {alike}, {self._as_badly('the cards')}"
 
     def _as_badly(self, what: str) -> str:
-        chance = f"probability p = {self.p:.3g} ({self.statistic_in_words})"
-        return f"a survey fits {what} as badly as this survey with {chance}."
+        chance = f"the probability that a survey fits {what} as badly as this one is p"
+        return f"{chance} = {self.p:.3g} ({self.statistic_in_words})."
 
     @property
     def statistic_in_words(self) -> str:

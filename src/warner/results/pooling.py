@@ -525,8 +525,8 @@ class GroupAxis:
             return (
                 f"A person who reported all {self.rounds} times and always gave the same answer "
                 f"has spent epsilon = {stays:.6g} on {these}. A person whose answer changed "
-                f"has spent more, at most epsilon = {self.spent.epsilon:.6g}. This compares a "
-                f"person with others whose answers changed in the same rounds. {better}"
+                f"has spent more, at most epsilon = {self.spent.epsilon:.6g}. This limit is for "
+                f"two people whose answers changed in the same rounds. {better}"
             )
         return (
             f"A person who reported all {self.rounds} times has spent epsilon = "

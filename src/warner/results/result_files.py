@@ -24,7 +24,7 @@ from warner.results.tables import asked_in_words
 # public columns of groups stand after the attribute.
 COLUMNS = {
     "attribute": "The question.",
-    "value": "The answer whose share this is; empty for a mean, a quantile or another summary.",
+    "value": "The answer that has this share; empty for a mean, a quantile or another summary.",
     "measure": (
         "What the column `estimate` holds. `share`: a share of people, from 0 to 1. `mean`, "
         "`median`, `quantile:0.9`, `above:80` and so on: the summary, as `--summary` names it. "
@@ -65,8 +65,8 @@ COLUMNS = {
         "The factor by which weights and clusters enlarge the variance of the share. Empty without "
         "a survey design."
     ),
-    "simulated": "`yes` for reports that were made with a seed, `no` where nothing says so: files "
-    "of other programs do not.",
+    "simulated": "`yes` for reports that were made with a seed, otherwise `no`. Files of other "
+    "programs do not say whether there was a seed, so `no` stands there too.",
 }
 
 # What stands above a column in Excel, where that is not its name.

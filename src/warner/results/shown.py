@@ -70,7 +70,7 @@ SHRUNK = (
     "* This share was moved towards the others. It lies outside the interval that the reports of "
     "this answer alone would give."
 )
-WITHOUT_STEP = "Without this step, the table would have"
+WITHOUT_STEP = "If it were not moved, the table would have"
 _IN_FILE = "add -o FILE.csv to the command"  # where all rows are, on the command line
 _AS_LABELS = (
     "The shares are estimated as if the numbers were labels, so neighbouring numbers may have very "
@@ -80,7 +80,7 @@ _SMOOTHED = (
     "WARNING: the reports of this mechanism hardly tell a number from its neighbours, so "
     f"nobody can say which single numbers are the most frequent. {DECLARE_CODES}"
 )
-_LIKE_NEIGHBOURS = "The estimates take neighbouring numbers as about equally frequent."
+_LIKE_NEIGHBOURS = "The estimates assume that neighbouring numbers are about equally frequent."
 _MOST_SHOWN = 50  # of more shares than are all shown
 _MOST_NAMED = 5  # unbiased estimates of shrunk shares
 _EVEN = "neighbouring numbers are about equally frequent"
@@ -400,7 +400,7 @@ def about_quantiles(
     if not (is_of_quantiles and has_choice and kind in (None, "posterior")):
         return ""
     if kind == "posterior":
-        return f"The intervals of median and quantiles hold about as often as they say if {_EVEN}."
+        return f"If {_EVEN}, the intervals of median and quantiles hold about as often as they say."
     is_binned, has_bins = results[0].domain.answered.is_binned, results[0].data.channel.has_bins
     whole = [" are of whole bins"] * is_binned
     held = [" hold for any answers, also where many people round to the same numbers"] * (
@@ -519,7 +519,7 @@ def _table_of_answered(
     """The share of people who answered, and the shares among them."""
     share = given.row(level, target, kind)
     rows, notes = largest(marked(given.rows(level, target, kind)), most, all_rows, top)
-    notes.append("What the people who did not answer would have said is not known.")
+    notes.append("Nobody knows what the people who did not answer would have said.")
     value, of_answers, *others = columns_of(level, given.estimate)
     columns = [value, replace(of_answers, title="of those who answered"), *others]
     heading = f"{in_brackets({**share, 'is_share': True})} of all people answered."

@@ -79,8 +79,8 @@ INTERVALS = {
         "share is large."
     ),
     "wald": (
-        "Each interval is around the unbiased estimate. It holds for one answer, not for all at "
-        "once."
+        "Each interval is around an estimate that is right on average (unbiased). It holds for one "
+        "answer, not for all at once."
     ),
     "likelihood": (
         "Each interval consists of the shares that a likelihood-ratio test does not reject."
@@ -91,11 +91,12 @@ INTERVALS = {
         "in up to half of the surveys. Intervals of kind 'score' hold for each value."
     ),
     "simultaneous": (
-        "The intervals are around the unbiased estimates, and hold for all values at once."
+        "The intervals are around estimates that are right on average (unbiased). They hold for "
+        "all values at once."
     ),
     "anytime": (
-        "The intervals are around the unbiased estimates. Each holds for its value however often "
-        "you look while reports come in."
+        "The intervals are around estimates that are right on average (unbiased). Each holds for "
+        "its value however often you look while reports come in."
     ),
     "bootstrap": (
         "Each interval comes from repeated simulation (the bootstrap). It holds for one answer, "
@@ -528,8 +529,8 @@ def about_bins(results: Iterable[Any]) -> str:
 # standard error, of 3,000 by 0.8, and of 12,000 by 0.5.
 _MOST_AT_ONE_END = (
     "Most people are near one end of the range. Means are then on average estimated too near to "
-    "the middle, by up to a standard error. Their intervals allow for this, and the method mean "
-    "estimates them without this error."
+    "the middle, by up to a standard error. Their intervals allow for this. The method named "
+    '"mean" gives means without this error.'
 )
 
 

@@ -142,8 +142,8 @@ class WaldTest:
     def text(self) -> str:
         """The hypothesis and the result in words."""
         return (
-            f"Test whether {self.hypothesis}: if so, chance alone gives a statistic at least as "
-            f"large with probability {shown_p(self.p_value)} ({self._statistic_in_words})."
+            f"Test whether {self.hypothesis}: if so, the probability that chance alone gives such "
+            f"a statistic or a larger one is {shown_p(self.p_value)} ({self._statistic_in_words})."
         )
 
     @property
@@ -534,7 +534,7 @@ def _no_difference_of_survey(name: str, samples: Sequence[Sample]) -> WaldTest:
     coordinates = Coordinates.of(mu, _noise_at(samples[0].one_by_one, mu))
     rank, groups = coordinates.rank, len(samples)
     if rank * groups > _MOST_CONTRASTS:
-        rule, got = "must be at most 2,000 together", f"{groups} x {rank}"
+        rule, got = "must be at most 2,000", f"{groups} x {rank}"
         raise ArgumentError("groups times values", rule, got, "Compare fewer groups")
     z = coordinates.to(np.stack([s.shares for s in samples]))
     statistic = float(sizes @ ((z - sizes @ z / n) ** 2).sum(axis=1))

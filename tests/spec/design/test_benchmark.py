@@ -514,7 +514,7 @@ def test_it_is_said_that_the_sampler_of_an_own_class_is_not_run() -> None:
     makers = {"mine": Unrun, "GRR": RandomizedResponse}
     found = benchmark(FOUR, NUMBERS, makers, ["inversion"], 1.0, 100, 2)  # type: ignore[arg-type]
     assert found.notes == (
-        "mine: reports are drawn from the law that Unrun states, and its sampler is not run; "
+        "mine: reports are drawn with the probabilities that Unrun states. Its sampler is not run; "
         "warner.testing.check_mechanism runs the sampler.",
     )
     assert found.notes[0] in " ".join(str(found).split())

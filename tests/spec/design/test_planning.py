@@ -538,10 +538,8 @@ def test_a_plan_says_which_error_is_which_in_80_columns(guess: list[float] | Non
     assert "unbiased" in head and "default" in head and "needs" in head
     assert ("your guess" in head) == (guess is not None)
     said = " ".join(shown.split())
-    assert 'Column default: the error of what "warner estimate" prints' in said
-    assert (
-        "Column unbiased: the error of estimates that are right on average (-m inversion)" in said
-    )
+    assert "Column default: if the shares are typical (falling as 1, 1/2, 1/3 and so on)" in said
+    assert "the error of estimates that are right on average (-m inversion)." in said
 
 
 def test_the_usual_fit_is_the_recommended_one() -> None:

@@ -320,7 +320,7 @@ def test_a_design_with_degrees_left_tests_itself() -> None:
     law = np.asarray(kuk.probabilities(), dtype=float) @ result.probabilities
     statistic = 2 * float(counts @ np.log(counts / (counts.sum() * law)))
     p = scipy.stats.chi2.sf(statistic, 2)
-    said = f"with probability p = {p:.3g} (chi-square {statistic:.3g} with 2 degrees of freedom)."
+    said = f"as badly as this one is p = {p:.3g} (chi-square {statistic:.3g} with 2 degrees of freedom)."
     assert said in " ".join(str(result.table()).split())
     one_draw = estimate(Tally.from_counts(Crosswise("1/4"), {"same": 300, "different": 100}))
     assert "Test of the design" not in str(one_draw.table())

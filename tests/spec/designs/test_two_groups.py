@@ -93,7 +93,7 @@ def test_results_are_tables_and_pickles() -> None:
     assert "StochasticLieDetector(1/6, 5/6), with groups of 564 and 692 people" in text
     assert (
         "87.1 %" in text
-        and "The design assumes that people whose true answer is no say no." in text
+        and "The design assumes that people say no if their true answer is no." in text
     )
     again = pickle.loads(pickle.dumps(result["yes"]))
     assert again == result["yes"] and again.interval().tolist() == result["yes"].interval().tolist()

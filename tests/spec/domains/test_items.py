@@ -279,7 +279,7 @@ def test_what_needs_all_combinations_of_items_says_so() -> None:
     people = [["a"], []] * 300
     by = {"ward": ["north", "south"] * 300}
     counted = survey.tally(survey.randomize(people, np.random.default_rng(3)), by)
-    words = "all 16 combinations of answers apart. For example attributes='a'"
+    words = "cannot distinguish all 16 combinations of answers. For example attributes='a'"
     refused(IdentifiabilityError, words, estimate, counted, pool="partial")
     sizes = {"north": 1.0, "south": 2.0}
     refused(IdentifiabilityError, words, weighted, counted, {"ward": sizes})

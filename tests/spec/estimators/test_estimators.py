@@ -91,7 +91,7 @@ class Returns(Estimator):
     [
         ("NaN", "finite shares; got 4 that are not finite"),
         ("short", r"must return 4 shares, one for each value; got \(3,\)"),
-        ("twice", "that add up to 1 with the status EXACT; got the sum 2"),
+        ("twice", "with the status EXACT, shares of at least 0 that add up to 1; got the sum 2"),
         ("array", "_fit must return a Fit; got a ndarray"),
         ("None", "_fit must return a Fit; got None"),
         ("text", "status must be a Status; got a string"),
@@ -173,7 +173,7 @@ MIXTURE = literature.MixtureReduction
             "alpha: must be above 0 and below 1",
         ),
         (warner.Inversion, {"constraint": "threshold", "rest": "keep"}, "rest: must be one of"),
-        (EM, {}, "steps: must be given, or else tolerance"),
+        (EM, {}, "steps: must be given if tolerance is not"),
         (EM, {}, r"EM \(IBU\) until it converges, use MaximumLikelihood\(\)"),
         (EM, {"tolerance": 0.0}, "tolerance: must be above 0"),
         (EM, {"steps": "auto", "tolerance": 1.0}, "cannot be used with steps='auto'"),

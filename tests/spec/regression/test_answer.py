@@ -315,7 +315,7 @@ def test_shares_of_many_numbers_are_regressed_only_where_they_are_named() -> Non
     rng = np.random.default_rng(5)
     minutes = warner.SquareWave(Interval(0, 120, bins=24), 2.0)
     reports, age = minutes.randomize(rng.uniform(0, 120, 200), rng), {"age": rng.normal(size=200)}
-    words = "reports: are about numbers with 24 values, and each would have an equation. For their "
+    words = "reports: are about numbers, and each of 24 values would have an equation. For their "
     said = refused(ArgumentError, words, regress, reports, age)
     assert "kind='mean', or in a terminal add --mean" in said
     assert regress(reports, age, kind="mean").n == 200

@@ -183,7 +183,7 @@ def test_means_of_three_groups_are_tested_together() -> None:
     middle = precisions @ means / precisions.sum()
     assert compared.test.statistic == pytest.approx(precisions @ (means - middle) ** 2, rel=0.02)
     assert compared.test.degrees == 2 and compared.test.n == 1400
-    words = "Test whether 3 groups have the same mean: if so, chance alone"
+    words = "Test whether 3 groups have the same mean: if so, the probability that chance alone"
     assert str(compared.table()).splitlines()[0] == "Each group minus all other groups"
     assert words in compared.text and words in " ".join(str(compared.table()).split())
     assert compared.to_json()["test"]["hypothesis"] == "3 groups have the same mean"
@@ -470,7 +470,7 @@ def test_a_mean_is_corrected_for_means_alone_as_where_means_are_compared() -> No
     assert [row["p_holm"] for row in bands] == pytest.approx(
         holm(np.array([r["p"] for r in bands]))
     )
-    assert "Means, quantiles and bands of numbers are corrected separately" in " ".join(
+    assert "separately for means, for quantiles and for bands of numbers." in " ".join(
         str(both).split()
     )
 

@@ -413,7 +413,7 @@ def test_what_a_person_has_spent_on_one_of_several_questions() -> None:
 def test_pictures_of_the_top_values_over_weeks() -> None:
     series = Tally.from_tallies("week", [TALLY, TALLY.of_others()])
     picture = estimate(series, time="week").plot(top=3).to_dict()
-    assert "the 3 of 60 values" in str(picture)
+    assert "of 60 values, the 3 with" in str(picture)
 
 
 # Spreadsheets do not run labels, and numbers stay numbers.

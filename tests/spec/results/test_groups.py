@@ -547,7 +547,7 @@ def test_of_many_differences_those_with_the_smallest_p_are_shown() -> None:
     text = found._repr_html_()
     shown = _cells(text)
     assert len(shown) == 50 and shown[0][0] == "s55"
-    assert "The 50 rows with the smallest p, of 60 rows." in text
+    assert "Of 60 rows, the 50 with the smallest p." in text
     few = warner.compare_groups(
         {
             "a": _weekly(1, Categorical(["no", "yes"])),

@@ -564,7 +564,9 @@ def test_a_table_of_quartiles_says_why_their_intervals_are_wide_and_how_they_are
         for least, most in ((low, high), mean.interval()):
             least, most = outwards(least, most, 1)
             assert f"{least:.1f} to {most:.1f}" in shown
-        assert "hold about as often as they say if neighbouring numbers are about equally" in shown
+        assert (
+            "If neighbouring numbers are about equally frequent, the intervals of median" in shown
+        )
         assert "whole bins" not in shown
     # Rejects an error that advises what the command does not have.
     labels = warner.RandomizedResponse(Categorical(["no", "yes"]), 2.0)

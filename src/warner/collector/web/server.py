@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import logging
 import signal
 import socket
@@ -90,8 +91,10 @@ class ListenAddress:
         except (OSError, OverflowError, UnicodeError) as error:
             stated = getattr(error, "strerror", None) or type(error).__name__
             reason = stated.partition(" (while")[0]
+            is_of_port = getattr(error, "errno", None) in (errno.EADDRINUSE, errno.EACCES)
         where = f"{self.host}:{self.port}"
-        remedy = "Choose another --port (--port 0 takes any free port) or another --host"
+        remedy = "Choose another --port, or --port 0 for any free one"
+        remedy = remedy if is_of_port else "Choose another --host"
         raise ArgumentError(where, f"the server cannot use this address ({reason})", None, remedy)
 
 

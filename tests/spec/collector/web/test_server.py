@@ -311,11 +311,13 @@ def test_browsers_are_told_to_stay_with_https(tmp_path: Path, is_secure: bool) -
 
 
 def test_an_address_that_is_taken_is_named() -> None:
+    """Rejects a remedy that leaves open whether the port or the host is meant."""
     with ListenAddress(port=0).listen() as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(errors.ArgumentError, match=f"127.0.0.1:{port}.*--port"):
+        words = rf"127.0.0.1:{port}.*\)\. Choose another --port, or --port 0 for any free one\."
+        with pytest.raises(errors.ArgumentError, match=words):
             ListenAddress(port=port).listen()
-    with pytest.raises(errors.ArgumentError, match="cannot use this address"):
+    with pytest.raises(errors.ArgumentError, match=r"this address .*\)\. Choose another --host\."):
         ListenAddress("no such host.invalid").listen()
 
 
