@@ -228,8 +228,10 @@ class Collector:
                     remedy = "Choose another store with --store: each round has a store of its own"
                 raise Refused("store_of_another_study", self._store.name, rule, None, remedy)
             if facts.get(_LAYOUT) != layout:
-                rule = "was made with another --ways, or with the questions in another order"
-                remedy = "Use the same --ways and the same order of the questions as before"
+                rule, remedy = "was begun with another --ways", "Use the same --ways as before"
+                if not facts.get(_LAYOUT, b"").endswith(canonical(order).encode() + b"]"):
+                    rule = "was begun with questions and public columns in another order"
+                    remedy = "In the study file, put them into the same order as before"
                 if of_codes in (layout, facts.get(_LAYOUT)):
                     rule = (
                         "belongs to a server that issues tokens, not to one that collects reports"

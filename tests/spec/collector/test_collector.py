@@ -486,10 +486,18 @@ def test_the_store_of_another_study_is_refused(make: Make) -> None:
     with pytest.raises(Refused) as refused:
         make(text=TEXT.replace("1.0", "1.5"))
     assert refused.value.name == "store_of_another_study"
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(Refused, match="was begun with another --ways") as refused:
         make(ways=1)
     assert refused.value.name == "store_of_another_study"
     make().stop()  # and the lock is free
+
+
+def test_a_store_with_questions_in_another_order_is_refused_for_the_order(make: Make) -> None:
+    """Rejects a message that leaves open whether --ways or the order differs."""
+    other = TEXT.replace("smokes", "drinks").replace("[collect]", "")
+    make(text=other + TEXT).stop()
+    with pytest.raises(Refused, match="begun with questions and public columns in another order"):
+        make(text=TEXT.replace("[collect]", other))
 
 
 def test_the_store_of_another_round_is_refused_with_both_rounds(make: Make) -> None:
