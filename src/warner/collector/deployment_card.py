@@ -316,7 +316,7 @@ def _question(question: Question, study: Study) -> dict[str, Any]:
         "delta": promised.delta,
         "sensitive": None if promised.sensitive is None else list(promised.sensitive),
         "silence": (
-            "people can give no answer, and this is protected like an answer"
+            "people can leave this question unanswered, and this is protected like an answer"
             if question.domain.nonresponse is not None
             else "people must answer this question"
         ),
@@ -401,7 +401,7 @@ def _who_sees_what(study: Study, view: LiveView | None) -> dict[str, str]:
         "owner": (
             f"counts and estimates in steps of {study.collect.step:,} reports"
             f"{_owner_sees_groups(study, view)}; between steps, how many people are counted, and "
-            "how many requests were refused for which reason"
+            "how many requests were refused, by reason"
         ),
         "public": "what the owner publishes",
         **({} if study.collect.tokens is None else {"issuer": _ISSUER}),
@@ -425,7 +425,7 @@ def _owner_sees_groups(study: Study, view: LiveView | None) -> str:
         return ""
     step = None if view is None else view.step
     if groups_come_late(study) if step is None else step.late_groups:
-        return ", and of the groups that public columns form once the survey has closed"
+        return ", and, once the survey has closed, of the groups by public columns"
     few = fewest_new(study.collect.step)
     return f" (to each group by public columns, a step adds no report or at least {few})"
 

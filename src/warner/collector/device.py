@@ -329,7 +329,7 @@ class Device:
         """Keep what the first code asks, for all rounds: another question spends once more."""
         if self._draw is not None and self._kept_block(self._draw, block) != block:
             rule = (
-                "is for another question than the question on which this device reports in all "
+                "is for another question, but this device reports on the same question in all "
                 "rounds, so nothing was sent"
             )
             remedy = "Use the code of the earlier rounds. For another person, use another folder"
@@ -397,9 +397,7 @@ def _refuse_others(argument: str, given: Mapping[str, Any], names: Mapping[str, 
         raise ArgumentError(argument, rule, ", ".join(map(repr, others)))
 
 
-_ONLY_DRAWN = (
-    "Pass the answers to all questions, or only those to the questions that questions() names"
-)
+_ONLY_DRAWN = "Pass the answers to all questions, or only to the questions that questions() names"
 
 
 def _require(name: str, given: Mapping[str, Any], also: str = "") -> None:

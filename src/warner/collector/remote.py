@@ -120,8 +120,8 @@ def trusting(path: str) -> ssl.SSLContext:
         if isinstance(error, FileNotFoundError):
             rule = "does not exist"
         remedy = (
-            'Give the file STUDY.lan.pem, which "warner collect serve --lan" wrote into the '
-            "folder of the study"
+            'Give the file that "warner collect serve --lan" wrote into the folder of the study: '
+            "its name ends in .lan.pem"
         )
         raise FileError(path, rule, None, remedy) from None
 
@@ -300,8 +300,8 @@ class Remote:
         if isinstance(reason, ssl.SSLCertVerificationError):
             rule = f"this computer does not trust its certificate ({reason.verify_message})"
             remedy = (
-                "If the collector was started with --lan, add --trust STUDY.lan.pem, the file that "
-                "it wrote into the folder of the study"
+                "If the survey is for people in one room (serve --lan), add --trust FILE. "
+                "FILE is in the folder of the study; its name ends in .lan.pem"
             )
             if self.trust is not None:
                 remedy = f"Is {self.trust} the file that this collector wrote?"
@@ -409,7 +409,7 @@ class BulkUpload:
             raise MismatchError(self._file.path, rule, None, "Send the file of that round")
         if study.layout != self._form.layout:
             rule = f"holds reports of another study, not of the study at {url}"
-            remedy = "The answers must be randomised with the study file of that collector"
+            remedy = "Randomise the answers with the study file of the survey at this address"
             raise MismatchError(self._file.path, rule, None, remedy)
         # What is counted stays counted, so a warning would come too late.
         if not allow_title and (other := self._file.other_title(study.titles)) is not None:

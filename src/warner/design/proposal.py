@@ -464,8 +464,8 @@ class Proposal(Tabular):
         )
         of_odds = (
             f"people for {in_points(self.width)}: how many people an interval of this width needs. "
-            "odds change: how many times larger, at most, a report can make the odds of one answer "
-            "against another."
+            "odds change: a report can make the odds of one answer against another at most so many "
+            "times larger."
         )
         return [note, of_odds]
 

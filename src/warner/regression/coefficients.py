@@ -587,16 +587,16 @@ class Coefficients(Tabular):
     @property
     def _about_tests(self) -> str:
         """How p and the intervals were computed, likewise."""
-        law = f"{self._statistic} is the estimate divided by its error. p and the intervals take "
+        law = f"{self._statistic} is the estimate divided by its error. p and the intervals follow "
         if self.survey is None:
-            law += "the normal distribution."
+            law += "from the normal distribution."
         else:
             units = "clusters" if self._has_clusters else "people"
             less = " minus that of strata" if self.survey.design.strata is not None else " minus 1"
             low, high = float(np.min(self.degrees)), float(np.max(self.degrees))
             several = f"{low:.4g} to {high:.4g}" if high > low else f"{low:.4g}"
             law += (
-                f"Student's t with {several} degrees of freedom. They are at most "
+                f"from Student's t with {several} degrees of freedom. They are at most "
                 f"{self.survey.degrees:,}, the number of {units}{less}"
             )
             law += ", and fewer if a coefficient depends on few clusters" * self._has_clusters

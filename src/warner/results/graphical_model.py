@@ -129,7 +129,7 @@ class GraphicalModel:
                     f"must have at most {_LARGEST_WORK:,} combinations of values, counted "
                     "together with all questions that the model links to these names"
                 )
-            remedy = "Name fewer questions, or draw people with sample(n) and count these"
+            remedy = "Name fewer questions, or draw people with sample(n) and count them"
             raise ArgumentError("names", rule, f"{cells:,}", remedy)
         if len(axes) == 1:
             return self.tree.marginal(axes)

@@ -472,7 +472,7 @@ def tells_nothing(result: Any, rows: Sequence[Mapping[str, Any]]) -> str:
         error = error or z * float(np.sqrt(data.channel.variance(even) / data.n).mean())
         effect, drawn = data.design_effect, ""
         if data.survey is not None:
-            drawn = f", drawn with this design effect of {effect:.3g}"
+            drawn = f" if people are drawn with this design effect of {effect:.3g}"
             if data.degrees < _FEW_DEGREES:  # the effect is not known, and tables do not say it
                 effect, drawn = 1.0, " if people are drawn one by one, and more in such clusters"
         reports = float(f"{data.n * effect * (error / _WORTH) ** 2:.2g}")

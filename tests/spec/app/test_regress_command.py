@@ -227,7 +227,7 @@ def test_a_survey_has_t_and_its_degrees_of_freedom(here: Path) -> None:
         age = rows[1]
         if not roles:
             assert " z " in head and "degrees of freedom" not in head and "degrees" not in age
-            assert "p and the intervals take the normal distribution." in about
+            assert "p and the intervals follow from the normal distribution." in about
             assert "the inverse of the observed information" in about
             continue
         assert " t " in head and " z " not in head and head.endswith("degrees of freedom")
@@ -412,7 +412,7 @@ def test_a_file_of_coefficients_without_a_meaning_comes_with_a_warning(tmp_path:
     for form in (("-o", str(tmp_path / "r.csv")), ("--csv",)):
         done = run(*command, *form)
         assert "WARNING: separated" in done.stderr and "have no meaning" in done.stderr
-        assert "The coefficient farthest from 0 is that of 'old'" in done.stderr
+        assert "The coefficient of 'old' is farthest from 0: " in done.stderr
     assert "WARNING" not in run(*command).stderr
 
 

@@ -54,7 +54,10 @@ def test_few_reports_need_as_many_in_all_as_more_reports_do(n: int) -> None:
 @pytest.mark.parametrize(
     ("clusters", "needed"),
     [
-        (40, r"about ([\d,]+) reports are needed, drawn with this design effect of ([\d.]+\d)"),
+        (
+            40,
+            r"about ([\d,]+) reports are needed if people are drawn with this design effect of ([\d.]+\d)",
+        ),
         (4, "about 2,600 reports are needed if people are drawn one by one, and more in such cl"),
     ],
 )

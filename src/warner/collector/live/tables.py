@@ -68,7 +68,9 @@ REJECTS = {
     "no_owner": "with a wrong token: perhaps a stranger tried to open the owner's page",
     "too_large": "larger than the collector accepts, or with too many reports at once",
     "type": "not sent by the survey page or by warner collect push",
-    "too_many": "too many from one internet address or from all; the devices try again later",
+    "too_many": (
+        "too many from one internet address, or too many in all; the devices try again later"
+    ),
     "busy": "more reports at once than the store can save; the devices try again later",
     "slow": "took too long to arrive; the devices try again later",
     "store_full": "no disk space was left for the counts; the devices try again later",
@@ -162,9 +164,9 @@ class Wording:
             points = 100 * share
             moved = f"by up to about {points:.2g} percentage points"
             yield (
-                f"Somebody who adds {_FORGED} forged reports can move the unbiased estimate of a "
-                f"share {moved if points < _ALL else 'to anything'}. Other estimates can move "
-                "further."
+                f"Somebody who adds {_FORGED} forged reports can move an estimated share "
+                f"{moved if points < _ALL else 'to anything'}, if the estimate is right on average "
+                "(unbiased). Other estimates can move further."
             )
         if result.data.simulated:
             yield "These reports are simulated: a program made them, and nobody sent them."
@@ -196,8 +198,8 @@ def shares_table(
     if len(rows) > _MOST:
         picked = sorted(picked, key=lambda i: -float(rows[i]["estimate"]))[:_MOST]
         about += (
-            f": the {_MOST} largest of {len(rows):,}. The intervals of shares that are picked "
-            "because they are large are less reliable"
+            f": the {_MOST} largest of {len(rows):,}. An interval is less reliable if its share is "
+            "picked because it is large"
         )
     keys = ("estimate", "low", "high") if has_intervals else ("estimate",)
     # The line in a picture has no length where no interval is known.
@@ -368,7 +370,8 @@ def about_intervals(view: LiveView) -> str:
         f"in its interval, but not always in the middle. The {100 * LEVEL:g} % are for each "
         "number by itself, not for all numbers together. The "
         'commands "warner estimate" and "warner report" usually give narrower intervals from the '
-        "same counts: these are valid if you look only once, at a time that was fixed beforehand."
+        "same counts: such intervals are valid if you look only once, at a time that was fixed "
+        "beforehand."
     )
     if view.fewest > 1:
         text += (

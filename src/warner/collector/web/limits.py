@@ -114,7 +114,7 @@ class Buckets:
 
 def _too_many(reports: int, burst: float, seconds: float) -> HttpRefused:
     if reports > burst:
-        rule = f"can have at most {int(burst):,} reports, unless it is sent with the owner's token"
+        rule = f"can have at most {int(burst):,} reports without the owner's token"
         return HttpRefused("too_large", None, rule)
     return HttpRefused("too_many", headers={"retry-after": str(int(seconds) + 1)})
 

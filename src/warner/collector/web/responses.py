@@ -39,7 +39,7 @@ _LATER = "Send the request again later"
 REASONS: Mapping[str, Reason] = {
     "bad_request": Reason(400, "cannot be read"),
     "malformed": Reason(400, "holds no reports of this study", None, True),
-    "duplicate_header": Reason(400, "has a header twice that may appear only once"),
+    "duplicate_header": Reason(400, "repeats a header that may appear only once"),
     "no_owner": Reason(401, "needs the owner's token"),
     "wrong_tokens": Reason(429, "comes after too many wrong tokens", _LATER),
     "forbidden": Reason(403, "did not come from the owner's page", "Open the owner's page again"),
@@ -67,7 +67,7 @@ REASONS: Mapping[str, Reason] = {
     ),
     "no_picture": Reason(404, "asks for a picture of shares, but only means were estimated"),
     "no_extra": Reason(
-        404, "asks for something that needs an extra of warner that is not installed"
+        404, "needs an extra of warner, which is not installed where the collector runs"
     ),
     "wrong_method": Reason(405, "has a method that this address does not take"),
     "slow": Reason(408, "took too long to arrive", "Send the request again", True),
