@@ -127,7 +127,7 @@ def deployment_card(study: Study, view: LiveView | None = None) -> dict[str, Any
             ),
             "check": (
                 "The device computes from the thresholds how much each report can tell, and "
-                "refuses a study whose reports tell more than the study says."
+                "refuses a study if its reports tell more than the study says."
             ),
         },
         "study": {"sha256": study.digest, "languages": list(study.languages)},
@@ -394,7 +394,7 @@ def _who_sees_what(study: Study, view: LiveView | None) -> dict[str, str]:
         "network": "that an encrypted submission (HTTPS) of fixed length is sent, and when",
         "collector_process": (
             f"each randomised report{_drawn(study)}{public}, {number}, and the internet address of "
-            "the sender, of which only a scrambled form stays, for at most ten minutes"
+            "the sender, which stays for at most ten minutes, and only in a scrambled form"
         ),
         "collector_store": f"counts of reports{' by public columns' if study.public else ''}, and "
         "random ids, in an order that does not show when a report was sent",
@@ -440,7 +440,7 @@ def _retention(study: Study) -> dict[str, str]:
     return {
         "answers": "never leave the device",
         "reports": "not kept: they are added to the counts",
-        "ids_of_submissions": f"kept {closing}, so that a submission sent twice counts once",
+        "ids_of_submissions": f"kept {closing}, so that no submission counts twice",
         "addresses_and_times": "not kept",
         "counts": "until the owner deletes them",
     }

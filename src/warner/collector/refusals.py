@@ -55,7 +55,7 @@ NAMES = {
     "store_restored": (
         "the store is an old copy: reports that were counted after the copy was made are missing"
     ),
-    "no_backup": "the store is a database, of which only the tools of the database can make a copy",
+    "no_backup": "the store is a database, and only the database's own tools can copy it",
     "store_too_old": "an older version of warner wrote the store",
     "store_too_new": "a newer version of warner wrote the store",
     "simulated": "real and simulated reports that would be counted together",

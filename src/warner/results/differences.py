@@ -276,9 +276,9 @@ class Differences(Tabular):
         if len(pairs) == 1:
             title = f"The difference {in_words(*pairs.pop())}{by}"
         elif len(references) == 1:
-            title = f"Each group minus {visible(references.pop())}{by}"
+            title = f"Each group{by} minus {visible(references.pop())}"
         else:
-            title = f"The group minus the reference{by}"
+            title = f"The group{by} minus the reference"
         title += self.whose
         if self.question:
             title = f"{self.question}: {title[0].lower()}{title[1:]}"

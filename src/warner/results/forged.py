@@ -58,7 +58,7 @@ class ForgedBounds(Tabular):
         """The bounds for people."""
         name = self.estimate.attribute or "value"
         notes = [
-            'The limits under "between" hold whatever the made-up reports say: they contain the '
+            'Whatever the made-up reports say, the limits under "between" hold: they contain the '
             f"true share as often as a {100 * self.level:g} % interval does without such reports."
         ]
         if self.of_question > self.share:

@@ -566,7 +566,7 @@ def test_differences_have_intervals_and_a_test(here_of_groups_of_people: Path) -
     assert data["differences"] == json.loads(json.dumps(expected.rows()))
     shown = run("estimate", f"before={FILES[0]}", f"after={FILES[1]}", "--compare-groups").output
     assert (
-        "before and after have the same shares: if so, the probability that chance alone" in shown
+        "before and after have the same shares: if so, the probability that reports speak" in shown
     )
     # Means may agree where shares do not, so that the test of shares would contradict the rows.
     assert data["test"]["hypothesis"] == "3 groups have the same mean"

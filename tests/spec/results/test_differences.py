@@ -183,7 +183,7 @@ def test_means_of_three_groups_are_tested_together() -> None:
     middle = precisions @ means / precisions.sum()
     assert compared.test.statistic == pytest.approx(precisions @ (means - middle) ** 2, rel=0.02)
     assert compared.test.degrees == 2 and compared.test.n == 1400
-    words = "Test whether 3 groups have the same mean: if so, the probability that chance alone"
+    words = "Test whether 3 groups have the same mean: if so, the probability that reports speak"
     assert str(compared.table()).splitlines()[0] == "Each group minus all other groups"
     assert words in compared.text and words in " ".join(str(compared.table()).split())
     assert compared.to_json()["test"]["hypothesis"] == "3 groups have the same mean"
@@ -239,7 +239,7 @@ def test_the_test_of_means_of_a_survey_without_clusters_is_nearly_the_plain_one(
         compare_groups(even.by("ward"), of="mean").test,
     )
     heading = str(compare_groups(even.by("ward"), of="mean").table()).splitlines()[0]
-    assert heading == "Each group minus all other groups by ward, of simulated reports"
+    assert heading == "Each group by ward minus all other groups, of simulated reports"
     assert weighted.f_degrees is not None and weighted.f_degrees[0] == pytest.approx(2, abs=0.01)
     assert weighted.statistic == pytest.approx(plain.statistic, rel=0.05)
     assert weighted.p_value == pytest.approx(plain.p_value, rel=0.05)
