@@ -323,7 +323,10 @@ def side_by_side(parts: Sequence[LikelihoodData]) -> LikelihoodData:
 
 
 # The columns of tables of groups. A public column of such a name is called otherwise.
-RESERVED = ("value", "estimate", "low", "high", "reports", "status", "attribute", "weight")
+RESERVED = (
+    *("value", "estimate", "low", "high", "error", "reports", "status", "attribute", "weight"),
+    *("item", "summary", "measure", "shrunk_from"),
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,6 +41,16 @@ from warner.results.pooling import kept_mean, time_as_number
 from warner.results.weights import WeightStatus
 
 
+@pytest.mark.parametrize("name", ["error", "summary", "measure", "value"])
+def test_a_public_column_that_is_called_like_one_of_a_table_keeps_its_groups(name: str) -> None:
+    """Rejects a table in which the numbers of that column stand in place of the groups."""
+    device, rng = warner.SquareWave(warner.Interval(0, 10, 20), 2.0), np.random.default_rng(1)
+    tally = device.tally(device.randomize(rng.uniform(0, 10, 300)), by={name: list("xy") * 150})
+    result = estimate(tally)
+    assert set(result.table().to_frame()[f"{name} (public)"].to_pylist()) == {"x", "y"}
+    assert set(result.to_frame()[f"{name} (public)"].to_pylist()) == {"x", "y"}
+
+
 def test_a_mapping_gives_groups_and_a_tally_an_estimate() -> None:
     groups = drawn(1, [100, 200, 300])
     found = estimate(groups)
