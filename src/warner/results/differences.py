@@ -711,7 +711,10 @@ def _by_kind(rows: Sequence[dict[str, Any]]) -> Iterable[list[dict[str, Any]]]:
 
 def _correct(rows: Sequence[dict[str, Any]], alike: int) -> None:
     """Give rows their p-values by Holm's method; ``alike`` rows in turn are one comparison."""
-    corrected = holm(np.array([row["p"] for row in rows[::alike]]))
+    p_values = np.array([row["p"] for row in rows])
+    if not np.allclose(p_values, np.repeat(p_values[::alike], alike), rtol=_SAME_P):
+        alike = 1  # estimates of yes and no that need not sum to 1, as of bits
+    corrected = holm(p_values[::alike])
     for row, p in zip(rows, np.repeat(corrected, alike), strict=True):
         row["p_holm"] = row["p"] if abs(p - row["p"]) <= _SAME_P * p else float(p)
 
@@ -927,7 +930,7 @@ def _of_estimates(
         values = list(domain.labels)
     else:
         if isinstance(of, str):
-            numbers_of_values(domain)
+            numbers_of_values(domain.answered)
         named = {
             "mean": parse("mean"),
             "numbers": (*parse(_SUMMARIES), *bands_of(domain)),
@@ -937,7 +940,8 @@ def _of_estimates(
         ]
         values = [row["text"] for row in tables[0]]
         if of == "numbers":
-            labels = [label for _, _, label in bands(domain.answered)]
+            whose = "" if domain.nonresponse is None else ", of those who answered"
+            labels = [f"{label}{whose}" for _, _, label in bands(domain.answered)]
             values[-len(labels) :] = labels
         elif not isinstance(of, str):
             values = ["median" if of == 0.5 else f"quantile {of:g}"]

@@ -29,7 +29,7 @@ from warner import (
 from warner.domains import Product
 from warner.domains.derived import Optional
 from warner.errors import ArgumentError, ArgumentTypeError, EmptyError, MismatchError
-from warner.mechanisms import Mechanism, Permanent, UtilityOptimizedRappor
+from warner.mechanisms import Mechanism, Permanent, UtilityOptimizedRappor, WithNonresponse
 from warner.results import goodness_of_fit, independence
 from warner.results.differences import figures_of_difference, holm
 
@@ -204,6 +204,19 @@ def test_a_group_of_whom_nobody_answered_says_nothing_of_means() -> None:
     assert with_all.degrees == 1
     silent = {key: plain.tally(plain.randomize([None] * n)) for key, n in (("c", 90), ("d", 80))}
     assert compare_groups(silent, of="mean").test.p_value == 1
+
+
+def test_numbers_beside_nonresponse_are_compared_by_bands_of_those_who_answered() -> None:
+    """Rejects a refusal of 'mean', which nobody asked for, and bands that do not say of whom."""
+    hours = WithNonresponse(warner.SquareWave(Interval(0, 100, 20), 3.0))
+    rng = np.random.default_rng(2)
+    answers = [None if i % 3 == 0 else float(rng.uniform(0, 100)) for i in range(900)]
+    reports = hours.randomize(answers, rng)
+    compared = compare_groups(hours.tally(reports, by={"ward": list("ab") * 450}))
+    values = [row["value"] for row in compared.rows()]
+    assert values[0] == "mean, of those who answered"
+    assert values[4] == "0 to 10, of those who answered" and len(values) == 14
+    assert compared.test is not None and compared.test.p_value > 0.01
 
 
 def test_means_of_many_numbers_are_tested_by_the_intervals_that_tables_show() -> None:
@@ -392,6 +405,16 @@ def test_holm_counts_yes_and_no_once() -> None:
     rows = warner.compare_groups(groups, reference="a").rows()
     least = min(row["p"] for row in rows)
     assert min(row["p_holm"] for row in rows) == pytest.approx(2 * least)
+
+
+def test_holm_never_makes_a_p_value_smaller() -> None:
+    """Rejects the p-value of no beside yes, where bits make both and they need not agree."""
+    device, rng = UnaryEncoding(Categorical(["no", "yes"]), 1.0), np.random.default_rng(1)
+    answers = rng.choice(["no", "yes"], 900)
+    tally = device.tally(device.randomize(answers, rng), by={"ward": list("abc") * 300})
+    rows = compare_groups(tally).rows()
+    assert all(row["p_holm"] >= row["p"] for row in rows)
+    assert [row["p_holm"] for row in rows] == pytest.approx(holm(np.array([r["p"] for r in rows])))
 
 
 def test_ages_as_text_are_not_seventy_categories() -> None:
