@@ -20,8 +20,8 @@ divided by its sum. Straight draws can be below 0, and so show of which shares t
 open whether anybody has them; no law of the logarithm does. Bent ones show how large a share near 0
 can be, where the reports hold deviations back that the normal law would allow. Few reports hold
 back nothing: where the limits around the unbiased share of a twelfth of the values hold all of
-[0, 1] on average, wherever they are centred, draws are theta*_x exp(v_x + u_x) in place of bent
-ones. The limits of a linear function hold the quantiles of both, and on the side from which the
+[0, 1] on average, wherever they are centred, or where no such share is known, draws are
+theta*_x exp(v_x + u_x) in place of bent ones. The limits of a linear function hold the quantiles of both, and on the side from which the
 prior pulls they are further by an estimate of that bias. So a year, a band and any range have
 intervals of one kind.
 
@@ -116,7 +116,8 @@ class RoughPosterior:
                     break  # scales rise, and rougher models are less and less likely
         models = [model for model in models if model.converged] or models
         chances = np.exp(_log_chances(models) - _log_chances(models).max())
-        is_bent, overlap = tell_sections(data, fit.shares), _overlap(data, fit.shares)
+        half, overlap = _half_of_sections(data, fit.shares, _SECTIONS), _overlap(data, fit.shares)
+        is_bent = half is not None and half < 1
         return cls(tuple(models), chances / chances.sum(), heaps.shape[1], is_bent, overlap, starts)
 
     def __call__(self, count: int, rng: np.random.Generator) -> np.ndarray:
