@@ -436,8 +436,13 @@ def _about_width(chosen: Mechanism, people: int) -> Iterator[str]:
         )
 
 
-def _about_mean(name: str, chosen: Mechanism, people: int, aim: WantedDifference) -> Iterator[str]:
-    """Which difference of a mean a mechanism would find, of numbers."""
+def _about_mean(
+    name: str, chosen: Mechanism, people: int, aim: WantedDifference, among: int = 1
+) -> Iterator[str]:
+    """Which difference of a mean a mechanism would find, of numbers.
+
+    ``people`` are asked the question, one of ``among`` that are drawn.
+    """
     each = max(1, people // aim.groups)
     scenarios = scenarios_of(chosen.domain, None, 0.1, 0.95, chosen.sensitive_mask)
     width = expect(chosen, scenarios, each).mean
@@ -447,8 +452,8 @@ def _about_mean(name: str, chosen: Mechanism, people: int, aim: WantedDifference
     difference = math.sqrt(0.5) * width * (1 + power / level)
     ((low, high),) = chosen.domain.answered.ends
     yield (
-        f"With {name}, the 95 % interval of the mean of a group of {each:,} is about {width:.3g} "
-        "wide"
+        f"With {name}, the 95 % interval of the mean of a group of {each * among:,} is about "
+        f"{width:.3g} wide"
         + (
             ", too wide to compare means."
             if difference > (high - low) / 2
@@ -866,7 +871,8 @@ def _show_difference(planned: PlannedAttribute, aim: WantedDifference, share: fl
         return
     said = []
     if proposal.domain.answered.is_ordered:
-        said = [*_about_mean(f"{name} (proposed)", proposal.mechanism, proposal.n, aim)]
+        name = f"{name} (proposed)"
+        said = [*_about_mean(name, proposal.mechanism, proposal.n, aim, planned.among)]
     show(*said or ["How many people a difference needs is not known for such values."])
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 import tomllib
@@ -366,6 +368,13 @@ def test_a_wanted_difference_is_planned_for_a_draft(draft: Path) -> None:
     draft.write_text("[attributes.units]\nintegers = [0, 20]\n")
     lines = " ".join(run("plan", "draft.toml", "--difference", "0.05").output.split())
     assert "(proposed), the 95 % interval of the mean of a group of 5,000 is about" in lines
+    # Of three questions that are drawn, a group is asked this one by a third of its people.
+    more = "".join(f'[attributes.Q{i}]\nvalues = ["a", "b"]\n' for i in (1, 2))
+    draft.write_text("[attributes.units]\nintegers = [0, 20]\n" + more)
+    lines = " ".join(run("plan", "draft.toml", "--difference", "0.05").output.split())
+    assert "the mean of a group of 4,998 is about" in lines
+    first = next(csv.DictReader(io.StringIO(run("plan", "draft.toml", "--csv").stdout)))
+    assert f"{int(first['people']):,}" in lines and int(first["people"]) % 3 == 0
 
 
 @pytest.mark.parametrize("option", [("--error", "0.1"), ("--loss", "l2"), ("--runs", "3")])

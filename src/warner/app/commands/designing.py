@@ -628,6 +628,7 @@ def _propose(
         lambda: table_of_rows(
             {"attribute": name, "proposed": offer is each.proposal.best}
             | {key: value for key, value in offer.row().items() if not isinstance(value, dict)}
+            | {"people": None if offer.people is None else offer.people * each.among}
             | ({} if row is None else {"people_for_difference": row.people})
             for name, each in planned.items()
             for offer, row in zip_longest(each.proposal.offers, needed.get(name, []))
