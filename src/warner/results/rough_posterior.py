@@ -21,9 +21,9 @@ open whether anybody has them; no law of the logarithm does. Bent ones show how 
 can be, where the reports hold deviations back that the normal law would allow. Few reports hold
 back nothing: where the limits around the unbiased share of a twelfth of the values hold all of
 [0, 1] on average, wherever they are centred, or where no such share is known, draws are
-theta*_x exp(v_x + u_x) in place of bent ones. The limits of a linear function hold the quantiles of both, and on the side from which the
-prior pulls they are further by an estimate of that bias. So a year, a band and any range have
-intervals of one kind.
+theta*_x exp(v_x + u_x) in place of bent ones. The limits of a linear function hold the quantiles of
+both, and on the side from which the prior pulls they are further by an estimate of that bias. So a
+year, a band and any range have intervals of one kind.
 
 Reports of labels tell a wave from one value to the next no worse than a slope over all of them.
 Where they say little, noise looks like peaks, and the posterior is about one of many maxima. So its
