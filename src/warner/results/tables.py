@@ -497,7 +497,7 @@ def drawn_to_the_middle(results: Iterable[Any]) -> str:
         # A mean of numbers in bins is never far from the unbiased one.
         points = [one for one in of_numbers if not one.data.channel.has_bins]
         return _MOST_AT_ONE_END if any(map(_most_at_one_end, points)) else ""
-    which = "so few reports" if len(of_numbers) == 1 else f"{max(few):,} reports or fewer"
+    which = "so few reports" if len(of_numbers) == 1 else f"{reports_of(max(few), False)} or fewer"
     return (
         f"From {which}, means and quantiles are on average estimated too near to the middle of the "
         "range. Their intervals allow for this, so compare groups by the intervals."

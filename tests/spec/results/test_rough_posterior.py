@@ -194,6 +194,8 @@ def test_a_mean_of_few_people_says_that_it_is_drawn_to_the_middle() -> None:
     tally = mechanism.tally(reports, by=sizes)
     of_both = " ".join(str(warner.estimate(tally)).split())
     assert "From 200 reports or fewer, means and quantiles are on average estimated too" in of_both
+    one = mechanism.tally(reports[:301], by={"region": ["north"] * 300 + ["west"]})
+    assert "From 1 report or fewer, means" in " ".join(str(warner.estimate(one)).split())
     alone = warner.estimate(tally)
     assert "From so few reports, means" in " ".join(str(alone[("west",)]).split())
     assert "too near to the middle" not in " ".join(str(alone[("north",)]).split())

@@ -520,8 +520,8 @@ class Question:
             "have wider intervals."
         ]
         if self.summaries:
-            alone = [one for _, one in self._groups_alone]
-            blocks += filter(None, [drawn_to_the_middle(alone), about_bins(alone)])
+            few = drawn_to_the_middle(one for _, one in self._groups_alone)
+            blocks += [few] if few else []
         if len(groups) < len(self._each_group):
             nobody = [visible(label(key)) for key in self._each_group if key not in groups]
             blocks.append(f"No reports: {'; '.join(nobody[:_MOST_GROUPS])}.")

@@ -582,6 +582,16 @@ def test_intervals_of_a_smooth_estimate_are_said_to_suppose_smoothness() -> None
     assert "units: The intervals of shares assume that neighbouring numbers" in words
 
 
+def test_what_is_supposed_of_bins_is_said_once_of_a_question(here: Path) -> None:
+    """Rejects the same paragraph again below the groups."""
+    minutes = warner.SquareWave(warner.Interval(0, 60, 20), 2.0)
+    reports = minutes.randomize(np.linspace(0, 59.9, 400), np.random.default_rng(1))
+    minutes.tally(reports, by={"ward": ["north", "south"] * 200}).save("bins.json")
+    run("report", "bins.json", "-o", "bins.html")
+    words = re.sub(r"\s+", " ", " ".join(_Outline(Path("bins.html").read_text()).words))
+    assert words.count("spread evenly over each of the 20 bins") == 1
+
+
 def test_intervals_of_bands_are_said_to_hold_somewhat_less_often() -> None:
     """Rejects: "about 95 of them or more" of bands, of which the terminal says less."""
     said = "contains the true share somewhat less often where shares change steeply"
