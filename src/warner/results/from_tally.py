@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -347,6 +347,8 @@ class GroupTable:
     cells: SurveyCells | None = None  # of a survey with a design, what the groups were made of
     attributes: tuple[str, ...] = ()  # the questions that were chosen; () for all in the reports
     question: str = ""  # the name of all of them together, where the tallies say it
+    # {group: the data of each question}, of people of whom some two questions were asked of nobody
+    alone: Mapping[int, tuple[LikelihoodData | None, ...]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         by = ", ".join(self.names)
@@ -421,7 +423,13 @@ class GroupTable:
         mechanisms = tuple(from_header(total.header) for total in totals)
         doubts = plausible, tested_groups(cells, parts, keys)
         question = question_of(tally for _, tally in listed)
-        rest = *doubts, mechanisms, None, _questions(attributes), question
+        several = () if attributes is not None else tuple(whole.domain.attributes)
+        alone = {
+            g: tuple(_on_question(of_group, name) for name in several)
+            for g, of_group in enumerate(cells)
+            if several and parts[g] is None and any(tally.n for tally in of_group)
+        }
+        rest = *doubts, mechanisms, None, _questions(attributes), question, alone
         return cls(names, keys, sizes, shares, whole, tuple(parts), *rest)
 
     @classmethod
@@ -468,7 +476,14 @@ class GroupTable:
         whole = self.whole.on_attributes(axes)
         assert whole is not None
         # A group of whom nobody was asked about these has no reports about them.
-        parts = tuple(None if data is None else data.on_attributes(axes) for data in self.parts)
+        parts = tuple(
+            data.on_attributes(axes)
+            if data is not None
+            else self.alone[g][axes[0]]
+            if g in self.alone and len(axes) == 1
+            else None
+            for g, data in enumerate(self.parts)
+        )
         sizes, shares = _sizes_and_shares(parts, whole.domain.size)
         attributes = tuple(list(self.domain.attributes)[axis] for axis in axes)
         return replace(
@@ -703,6 +718,15 @@ def _parts(
                 data = likelihood_data(tally.per_person(most), attributes)
             parts.append(data)
     return parts
+
+
+def _on_question(tallies: Sequence[Tally], name: str) -> LikelihoodData | None:
+    """The data of one group on one question alone; None if nobody was asked it."""
+    data = []
+    for tally in tallies:
+        with contextlib.suppress(EmptyError):
+            data.append(likelihood_data(tally, [name]))
+    return side_by_side(data) if data else None
 
 
 def _rows_are_counts(total: Tally) -> bool:

@@ -51,6 +51,19 @@ def test_a_public_column_that_is_called_like_one_of_a_table_keeps_its_groups(nam
     assert set(result.to_frame()[f"{name} (public)"].to_pylist()) == {"x", "y"}
 
 
+def test_a_small_group_has_all_its_reports_in_a_table_of_items() -> None:
+    """Rejects "0 people asked" of a group in which nobody was asked some two items together."""
+    text = '[attributes.used]\nitems = ["a", "b", "c", "d"]\neach = "pair"\nepsilon = 2.0\n'
+    device, rng = warner.Study.parse(text).mechanisms["used"], np.random.default_rng(1)
+    reports = device.randomize([["a", "b"], ["a"]] * 103, rng)
+    tally = device.tally(reports, by={"ward": ["north"] * 203 + ["south"] * 3})
+    rows = [row for row in estimate(tally).table().rows if row["ward"] == "south"]
+    assert sum(row["reports"] for row in rows) == 2 * 3
+    for row in rows:
+        alone = estimate(tally, attributes=row["item"]).rows()[-1]
+        assert alone["ward"] == "south" and row["reports"] == alone["reports"]
+
+
 def test_a_mapping_gives_groups_and_a_tally_an_estimate() -> None:
     groups = drawn(1, [100, 200, 300])
     found = estimate(groups)
