@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
+import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
@@ -41,6 +43,8 @@ from warner.io.data_sets import DataFile, FileState
 from warner.io.foreign_files import columns_of_texts
 from warner.io.parquet_format import redacted_address
 from warner.io.stated_headers import codes_in_words, listed_codes
+from warner.mechanisms import from_header
+from warner.mechanisms.copies import NO_CHANCE, log_chance_of_rows
 from warner.reports.reports import text_start
 from warner.reports.tally import (
     OF_TWO_ROUNDS,
@@ -422,7 +426,19 @@ class CountedFile(NamedTuple):
     other_title: str | None = None
 
     def of_file(self, columns: Mapping[str, Any]) -> CountedFile:
-        """The same counts, which say of which file, columns and round they are."""
+        """The same counts, which say of which file, columns and round they are.
+
+        Few people can send the same reports as others, in the same order.
+        """
+        chances = (
+            min(
+                math.log(max(tally.chance_of_a_twin, sys.float_info.min)),
+                log_chance_of_rows(from_header(tally.header), tally.n),
+            )
+            for tally in self.tallies.values()
+        )
+        if sum(chances) > math.log(NO_CHANCE):
+            return self
         of = canonical(dict(columns))
         marked = {
             name: tally.of_files([fingerprint(self.seal, of, str(tally.round))])

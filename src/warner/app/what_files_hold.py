@@ -31,9 +31,11 @@ from warner.io.report_file import ReportFile
 from warner.mechanisms import Mechanism, OneOf, from_header
 from warner.reports.public_columns import Key, columns_of_both, secret_column
 from warner.reports.tally import (
+    AND_OTHERS,
     TalliesOfGroups,
     Tally,
     dump_tallies,
+    files_together,
     load_tallies,
     merge,
     merge_apart,
@@ -373,7 +375,7 @@ def fingerprint(*contents: str) -> str:
 
 def _files_of(tallies: Mapping[str, Tally]) -> frozenset[str]:
     """Fingerprints of the files in a sum, or of its counts where other people hardly have these."""
-    if marks := frozenset().union(*(tally.files for tally in tallies.values())):
+    if marks := files_together((tally.n, tally.files) for tally in tallies.values()):
         return marks
     chance = min(tally.chance_of_a_twin for tally in tallies.values())
     digests = [f"{name!r}:{tally.digest}" for name, tally in sorted(tallies.items())]
@@ -383,9 +385,14 @@ def _files_of(tallies: Mapping[str, Tally]) -> frozenset[str]:
 def _refuse_common(parts: Mapping[str, dict[str, Tally]]) -> None:
     """Refuse two sums that hold the reports of one file, as a running total and one of its days."""
     first: dict[tuple[str, str, bool], str] = {}
+    files = {path: _files_of(of) for path, of in parts.items()}
     marks = {
         # Of other questions, or with groups and without, they are refused with their own words.
-        path: {(m, name, bool(t.columns)) for m in _files_of(of) for name, t in of.items()}
+        path: {
+            (mark, name, bool(tally.columns))
+            for mark in files[path] - {AND_OTHERS}
+            for name, tally in of.items()
+        }
         for path, of in parts.items()
     }
     for path, of_path in marks.items():
@@ -394,8 +401,13 @@ def _refuse_common(parts: Mapping[str, dict[str, Tally]]) -> None:
             first |= dict.fromkeys(of_path, path)
             continue
         many = plural(len({m for m, *_ in of_path & marks[other]}), "file", "files")
+        if AND_OTHERS in files[path] & files[other]:
+            many = f"at least {many}"
         got = f"{other} and {path}, which both hold the reports of {many}"
-        within = {marks[a] <= marks[b]: a for a, b in ((path, other), (other, path))}
+        within = {
+            marks[a] <= marks[b] and AND_OTHERS not in files[a]: a
+            for a, b in ((path, other), (other, path))
+        }
         which = f"Leave {within[True]} out" if True in within else "Count all files in one run"
         remedy = f"{which}, or add --allow-equal if they are from different people"
         raise ArgumentError("reports", "must not be counted twice", got, remedy)
@@ -584,7 +596,8 @@ def add_tallies(
     refuse_equal(parts, allow_equal, whatever_name=True)
     if total and not allow_equal:
         refuse_copies(ALL_FILES if len(parts) > 1 else first, total)
-    marks = frozenset().union(*map(_files_of, parts.values()))
+    people = {path: sum(tally.n for tally in of.values()) for path, of in parts.items()}
+    marks = files_together((people[path], _files_of(of)) for path, of in parts.items())
     return {name: tally.of_files(marks) for name, tally in total.items()}
 
 

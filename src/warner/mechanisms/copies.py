@@ -73,6 +73,18 @@ def _least_of_one(mechanism: Randomiser) -> float:
     return math.exp(_log_least_of_subset(mechanism))
 
 
+def log_chance_of_rows(mechanism: Randomiser, people: int) -> float:
+    """The logarithm of a bound of the probability that people send certain reports in one order.
+
+    >>> from warner import Categorical, RandomizedResponse
+    >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+    >>> round(math.exp(log_chance_of_rows(coin, 2)), 3)
+    0.534
+    """
+    least = least_probability(mechanism)
+    return people * math.log1p(-least * (mechanism.n_reports - 1)) if least else 0.0
+
+
 def _log_least_of_subset(mechanism: Randomiser) -> float:
     """The logarithm of the least probability of a set of d values; -inf for other reports."""
     schema, law = mechanism.schema, mechanism.law

@@ -90,6 +90,7 @@ MOST_PER_PERSON = 10_000  # reports of one person, in all
 _MOST_PEOPLE = 2**53  # whose number is exact in double precision
 _SHOWN = 20  # groups in a notebook
 _MOST_FILES = 1000  # that a tally remembers
+AND_OTHERS = "others"  # beside fingerprints of files: not all that were counted are known
 _FIRST = 64  # counts of a group that are looked at first: few have a common factor
 
 
@@ -680,7 +681,7 @@ class Tally(Hinting):
             "survey_design": self.survey_design or other.survey_design,
             "unchecked": tuple(dict.fromkeys(self.unchecked + other.unchecked)),
             "question": question_of([self, other]),
-            "files": _not_too_many(self.files | other.files),
+            "files": files_together((one.n, one.files) for one in (self, other)),
         }
         if self.rows is None and self._keys == other._keys:  # the usual case, in which many add up
             return self._but(
@@ -829,8 +830,8 @@ class Tally(Hinting):
         return self._but(sources=of_collectors(self.sources, marks))
 
     def of_files(self, fingerprints: Iterable[str]) -> Tally:
-        """The same counts, as those of files with these fingerprints; none of more than 1,000."""
-        return self._but(files=_not_too_many(frozenset(fingerprints)))
+        """The same counts, as those of files with these fingerprints, of which 1,000 are kept."""
+        return self._but(files=files_together([(self.n, frozenset(fingerprints))]))
 
     def of_others(self) -> Tally:
         """The same counts, as those of other people.
@@ -1105,9 +1106,19 @@ def _frozen(array: np.ndarray) -> np.ndarray:
     return view
 
 
-def _not_too_many(fingerprints: frozenset[str]) -> frozenset[str]:
-    """Fingerprints of files; none where they would be most of a tally file."""
-    return fingerprints if len(fingerprints) <= _MOST_FILES else frozenset()
+def files_together(parts: Iterable[tuple[int, frozenset[str]]]) -> frozenset[str]:
+    """The fingerprints of the files in a sum, of the people and the fingerprints of its parts.
+
+    They would be most of a tally file if many were kept. Where some are not known, AND_OTHERS says
+    so, or a sum that has others too would look like a part of one that has all that it remembers.
+    """
+    files: set[str] = set()
+    for people, of_part in parts:
+        files |= of_part if of_part or not people else {AND_OTHERS}
+    known = files - {AND_OTHERS}
+    if len(known) > _MOST_FILES:
+        known = set(sorted(known)[:_MOST_FILES])
+    return frozenset(known if not known or known == files else {*known, AND_OTHERS})
 
 
 def spread(numbers: np.ndarray) -> np.ndarray:
@@ -1198,7 +1209,7 @@ def dump_tallies(tallies: Mapping[str, Tally]) -> str:
         legible("name of a question", str(name))
     named = {name: tally.to_json() for name, tally in tallies.items()}
     collected = sorted({mark for t in tallies.values() for mark in collectors_of(t.sources)})
-    counted = sorted(_not_too_many(frozenset().union(*(t.files for t in tallies.values()))))
+    counted = sorted(files_together((t.n, t.files) for t in tallies.values()))
     data = {
         "format": "warner-tally",
         "schema": SCHEMA,

@@ -12,7 +12,10 @@ import pytest
 from tests.spec.app._command import run
 from tests.spec.app._lakes import STUDY, lake, rows, tally
 from warner import Categorical, RandomizedResponse, UnaryEncoding
+from warner._core.errors import ArgumentError
+from warner.app.what_files_hold import refuse_equal
 from warner.reports.sums_of_others import SumsOfFiles
+from warner.reports.tally import AND_OTHERS, dump_tallies, merge, parse_tallies
 
 _ = lake
 _RNG = np.random.default_rng(36)
@@ -174,3 +177,33 @@ def test_sums_of_bits_and_of_several_questions_are_compared() -> None:
             sums.add(name, {q: mechanism.tally(of[those]) for q, of in codes.items()})
         equal = sums.equal(1e-9)
         assert equal is not None and (equal.few, equal.many) == (["z"], ["x", "y"])
+
+
+def test_few_people_who_report_the_same_are_no_file_that_was_counted(lake: Path) -> None:
+    """Rejects a fingerprint of each file: three people say yes, no, yes again on another day."""
+    _yes_or_no("w36", "w37")
+    few = pa.table({"smokes_report": [1, 0, 1]})
+    for name in ("monday", "tuesday"):
+        pq.write_table(few, f"{name}.parquet")
+        tally(f"{name}.parquet")
+        Path("t.json").rename(f"{name}.json")
+    run("merge", "w36.json", "monday.json", "-o", "u.json")
+    run("merge", "u.json", "tuesday.json", "-o", "v.json")
+    run("merge", "w37.json", "w36.json", "-o", "w.json")
+    # u.json knows of w36.json alone, and is no part of w.json.
+    done = run("merge", "u.json", "w.json", ok=False)
+    assert "hold the reports of 1 file. Count all files in one run, or add" in done.stderr
+
+
+def test_a_sum_of_more_files_than_it_remembers_is_no_part_of_another() -> None:
+    """Rejects a list of files that begins anew when it is full: a sum of few would hold it."""
+    coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+    one = coin.tally(coin.reports([0, 1]))
+    total = merge(one.of_others().of_files([f"{i:032x}"]) for i in range(1500))
+    late = merge(one.of_others().of_files([f"{i:032x}"]) for i in range(900, 1500))
+    assert len(total.files) == 1001 and AND_OTHERS in total.files
+    for first, second in ((total, late), (late, total), (total, one)):
+        assert AND_OTHERS in (first + second.of_others()).files
+    with pytest.raises(ArgumentError, match=r"of at least 100 files\. Count all files in one run, or add"):
+        refuse_equal({"total": {"a": total}, "late": {"a": late}}, False)
+    assert parse_tallies(dump_tallies({"a": total}).encode(), "t")["a"].files == total.files
