@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from warner._core.errors import ArgumentError, FileError
-from warner._core.text import canonical
+from warner._core.text import canonical, series
 from warner.mechanisms import Mechanism
 from warner.studies.study import Study
 
@@ -52,6 +52,7 @@ class Ledger:
             if Path(file.path).exists():
                 with file.opened():
                     pass
+        self._leave_out_copies()
         self.is_entered = False
         self.is_known = False  # whether earlier runs had these answers
         self.in_all = 0.0  # the epsilon of a person, with that of earlier runs on these answers
@@ -66,6 +67,14 @@ class Ledger:
         paths = {path.resolve(): str(path) for path in chain(*of_folders) if path.is_file()}
         paths.pop(Path(self._own.path).resolve(), None)
         return list(paths.values())
+
+    def _leave_out_copies(self) -> None:
+        """Leave out runs that a copy of a ledger has, as a backup does: they spent nothing more."""
+        before: dict[bytes, list[dict[str, Any]]] = {}
+        for file in self._files:
+            others = before.setdefault(file.key, [])
+            file.runs = [run for run in file.runs if run not in others]
+            others += file.runs
 
     def add(self, group: str | None, batch: Mapping[str, np.ndarray]) -> None:
         """Take in some rows of the answers of a group, (m,) or (m, parts) for each attribute."""
@@ -100,7 +109,7 @@ class Ledger:
                 if many == n
                 else "Randomise only the new answers, from a file without the others"
             )
-            record = " and ".join(file.path for file in self._files if file.before(group))
+            record = series([file.path for file in self._files if file.before(group)], "and")
             raise ArgumentError(
                 "standard input" if self._answers == "-" else self._answers,
                 "must not hold answers that were randomised before",
@@ -127,6 +136,7 @@ class Ledger:
                 opened.enter_context(file.opened())  # now maybe with the same answers
             for path in set(self._beside()).difference(file.path for file in self._files):
                 raise FileError(path, _RACE, None, _ONCE_MORE)
+            self._leave_out_copies()
             if not again:
                 self.refuse(studies)
             epsilons = {group: studies[group].epsilon for group in groups}
@@ -154,7 +164,7 @@ class _LedgerFile:
     def __init__(self, path: str, answers: str, is_own: bool) -> None:
         self.path, self._answers = path, answers
         self._is_own = is_own  # others are only read
-        self._key = secrets.token_bytes(32)
+        self.key = secrets.token_bytes(32)
         self.runs: list[dict[str, Any]] = []  # one for each group of people in a run
         self._columns: dict[tuple[str | None, str], _Column] = {}
         self._handle: BinaryIO | None = None
@@ -162,7 +172,7 @@ class _LedgerFile:
     def add(self, group: str | None, name: str, words: np.ndarray) -> None:
         """Take in some rows of a column, as numbers; name "" for all columns together."""
         if (group, name) not in self._columns:
-            self._columns[group, name] = _Column(self._key, {run["people"] for run in self.runs})
+            self._columns[group, name] = _Column(self.key, {run["people"] for run in self.runs})
         self._columns[group, name].add(words)
 
     @property
@@ -218,7 +228,7 @@ class _LedgerFile:
         file = Path(self._answers).resolve()
         if name and not marks and file.is_file():
             text = canonical([str(file), file.stat().st_mtime_ns, group, name])
-            marks = [_hash(self._key, b"file", text.encode()).hexdigest()]
+            marks = [_hash(self.key, b"file", text.encode()).hexdigest()]
         return marks
 
     @contextlib.contextmanager
@@ -241,7 +251,8 @@ class _LedgerFile:
             with contextlib.suppress(ImportError):  # Windows
                 import fcntl
 
-                fcntl.flock(self._handle, fcntl.LOCK_EX)
+                # Some file systems lock a file that is only read for readers alone.
+                fcntl.flock(self._handle, fcntl.LOCK_EX if self._is_own else fcntl.LOCK_SH)
             self._read(self._handle)
             yield
 
@@ -251,7 +262,7 @@ class _LedgerFile:
         lines = file.read().split(b"\n")
         torn = lines.pop()
         if not lines and not torn and self._is_own:
-            head = {"format": _FORMAT, "schema": 1, "note": _NOTE, "key": self._key.hex()}
+            head = {"format": _FORMAT, "schema": 1, "note": _NOTE, "key": self.key.hex()}
             file.write(f"{json.dumps(head)}\n".encode())
             return
         if not self._is_own and f'"{_FORMAT}"'.encode() not in [*lines, torn][0]:
@@ -259,10 +270,10 @@ class _LedgerFile:
         with contextlib.suppress(ValueError, KeyError, TypeError):
             head, *runs = map(json.loads, lines)
             if (head["format"], head["schema"]) == (_FORMAT, 1):
-                if self._columns and head["key"] != self._key.hex():
+                if self._columns and head["key"] != self.key.hex():
                     raise FileError(self.path, _RACE, None, _ONCE_MORE)
                 keys = ("people", "epsilon", "all", "each")
-                self._key = bytes.fromhex(head["key"])
+                self.key = bytes.fromhex(head["key"])
                 # Older lines do not say of which run they are.
                 self.runs = [
                     {key: run[key] for key in keys} | {"run": run.get("run", -number)}
@@ -295,7 +306,7 @@ class _Column:
     """The answers of one column, as they stream by."""
 
     def __init__(self, key: bytes, stops: Iterable[int]) -> None:
-        self._key, self._hash = key, _hash(key, b"in order")
+        self.key, self._hash = key, _hash(key, b"in order")
         self._counts = np.zeros(_BUCKETS, np.int64)
         self._stops = sorted(stops)
         self.n = 0
@@ -322,7 +333,7 @@ class _Column:
         orders = lgamma(self.n + 1) - sum(lgamma(c + 1) for c in counts.tolist())
         any_order = -(orders + float(np.sum(counts * np.log(counts / self.n)))) / log(2)
         if in_any_order and any_order >= _BITS:
-            marks.append(_hash(self._key, b"any order", self._counts.tobytes()).hexdigest())
+            marks.append(_hash(self.key, b"any order", self._counts.tobytes()).hexdigest())
         return marks
 
 

@@ -238,3 +238,13 @@ def test_lines_that_do_not_say_their_run_are_runs(here: Path) -> None:
     assert "randomised before" in run("randomize", "study.toml", "a.csv", ok=False).output
     said = run("randomize", "study.toml", answers(ROWS[1:], "b.csv"), "-o", "b.parquet").stderr
     assert "study.ledger records 1 earlier run: a person who was in it, too, has now" in said
+
+
+def test_a_copy_of_a_ledger_spends_nothing_more(here: Path) -> None:
+    """Rejects a sum over all ledgers of a folder: a backup would double what was spent."""
+    Path("copy.ledger").write_bytes(Path("study.ledger").read_bytes())
+    done = run("randomize", "study.toml", answers(ROWS), ok=False)
+    assert "on which epsilon = 2.5 was spent, according to study.ledger. Use" in done.output
+    Path("study.ledger").rename("old.ledger")
+    said = run("randomize", "study.toml", answers(ROWS[1:], "b.csv"), "-o", "b.parquet").stderr
+    assert "copy.ledger records 1 earlier run: a person who was in it, too, has now" in said

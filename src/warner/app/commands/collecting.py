@@ -17,6 +17,7 @@ from warner._core.checks import integer, show
 from warner._core.errors import ArgumentError, EmptyError, FileError, SmallGroupWarning
 from warner._core.progress import stage, steps
 from warner._core.sampling import Source
+from warner._core.text import series
 from warner.app.commands.options import (
     additions,
     allow_implausible,
@@ -310,7 +311,7 @@ def _about_earlier_runs(memory: Ledger) -> str:
     if memory.at_most == float("inf"):
         spent = "epsilon without limit"
     said = (
-        f"{' and '.join(memory.recorded_in)} {record} {runs}: a person who was in {too}, too, has "
+        f"{series(memory.recorded_in, 'and')} {record} {runs}: a person who was in {too}, too, has "
         f"now spent {spent} in all."
     )
     if memory.has_twin and not memory.is_known:
