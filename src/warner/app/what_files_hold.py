@@ -401,7 +401,7 @@ def _refuse_common(parts: Mapping[str, dict[str, Tally]]) -> None:
             first |= dict.fromkeys(of_path, path)
             continue
         many = plural(len({m for m, *_ in of_path & marks[other]}), "file", "files")
-        if AND_OTHERS in files[path] & files[other]:
+        if AND_OTHERS in files[path] | files[other]:
             many = f"at least {many}"
         got = f"{other} and {path}, which both hold the reports of {many}"
         within = {

@@ -19,7 +19,7 @@ from warner.reports.tally import Tally, spread
 
 _ALL_BITS = 2**64 - 1
 _ALL_SETS = 12  # files of which all sets are compared
-_RUNS = 2**17  # sets of files that follow each other, in one order
+_RUNS = 2**17  # sets of files that follow each other, in one order: of all people, and of groups
 
 
 class EqualSums(NamedTuple):
@@ -81,20 +81,25 @@ class SumsOfFiles:
         compared = 0.0
         equal: list[tuple[float, EqualSums]] = []
         keys = list(self._groups)
-        for start, stop in pairwise(ends):
-            those = slice(start, stop)
-            if stop - start < 3 or chances[those].min() >= np.log(most):
-                continue
+        those_compared = [
+            slice(start, stop)
+            for start, stop in pairwise(ends)
+            if stop - start > 2 and chances[start:stop].min() < np.log(most)
+        ]
+        for those in those_compared:
+            key = keys[groups[those.start]]
+            # Many groups are compared in the time of two.
+            runs = _RUNS // len(those_compared) if key else _RUNS
             names = [self._names[i] for i in files[those].tolist()]
             # Only files that are not equal to others by chance tell sets apart.
             telling = chances[those] < np.log(most)
             marks = np.where(telling, spread(np.arange(len(names), dtype=np.uint64)), np.uint64(0))
-            sets = _sets_of(names, sizes[those], numbers[those], marks)
+            sets = _sets_of(names, sizes[those], numbers[those], marks, runs)
             compared += sets.pairs_of_one_size()
             for few, many in sets.equal():
                 chance = float(chances[those][[*few, *many]].min())
                 first, second = ([names[i] for i in side] for side in (few, many))
-                equal.append((chance, EqualSums(first, second, keys[groups[start]])))
+                equal.append((chance, EqualSums(first, second, key)))
         return next(
             (two for chance, two in equal if chance + np.log(compared) < np.log(most)), None
         )
@@ -124,8 +129,10 @@ class _Sets(NamedTuple):
                 yield few, many
 
 
-def _sets_of(names: list[str], sizes: np.ndarray, numbers: np.ndarray, marks: np.ndarray) -> _Sets:
-    """The sets of files that are compared."""
+def _sets_of(
+    names: list[str], sizes: np.ndarray, numbers: np.ndarray, marks: np.ndarray, runs: int
+) -> _Sets:
+    """The sets of files that are compared, about so many of files that follow each other."""
     m = len(names)
     if m <= _ALL_SETS:
         inside = np.arange(1, 2**m)[:, None] >> np.arange(m) & 1
@@ -138,7 +145,7 @@ def _sets_of(names: list[str], sizes: np.ndarray, numbers: np.ndarray, marks: np
     reports = values[0]
     starts, stops, without = [], [], []
     largest = np.arange(2 * m)  # of each run, by where it starts
-    for length in range(1, min(m, max(_RUNS // m, 2)) + 1):
+    for length in range(1, min(m, max(runs // m, 2)) + 1):
         last = np.arange(length - 1, 2 * m)
         largest = largest[: len(last)]
         largest = np.where(reports[last] > reports[largest], last, largest)
