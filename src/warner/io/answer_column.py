@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -35,6 +35,7 @@ _CODES = (
 _NUMBERS = "Write only the number, such as 12, without a unit or a word"
 _WHOLE = "Write only digits, such as 12, without a fraction, a unit or a word"
 DECIMAL_COMMA = b"warner.decimal_comma"  # marks batches of files whose numbers may have commas
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -127,8 +128,7 @@ class AnswerColumn:
             self._refuse(column, absent, UNKNOWN, "no answer", None, SPELLED)
             lists = np.empty(len(column), dtype=object)
             lists[:] = column.to_pylist()
-            columns: dict[str, np.ndarray] = items.columns(lists.tolist())
-            return columns
+            return self._checked(column, lists, items.columns)
         texts = pc.fill_null(pc.cast(_plain(column), pa.string()), "").dictionary_encode()
         marks = [items.ticks(text) for text in texts.dictionary.to_pylist()]
         number = texts.indices.to_numpy(zero_copy_only=False)
@@ -249,9 +249,7 @@ class AnswerColumn:
         first, *others = sorted(problems, key=lambda error: error.position)
         raise first.with_other_errors(others)
 
-    def _checked(
-        self, column: pa.Array, values: np.ndarray, encode: Callable[[Any], np.ndarray]
-    ) -> np.ndarray:
+    def _checked(self, column: pa.Array, values: np.ndarray, encode: Callable[[Any], _T]) -> _T:
         """What ``encode`` makes of ``values``; its errors name the row of the file."""
         problem: WarnerError
         try:

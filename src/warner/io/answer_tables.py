@@ -255,7 +255,8 @@ def _rows(sheet: Any, width: int | None = None, as_values: bool = True) -> Itera
 
 def answer_batch(answers: Any, names: Sequence[str]) -> pa.RecordBatch:
     """The columns of these names, of a data frame of any library or a dict of columns."""
-    nw = imported("narwhals.stable.v2")
+    imported("narwhals.stable.v2")
+    from warner.io.frames import frame_of
 
     columns: dict[str, Any]
     if isinstance(answers, Mapping):
@@ -264,7 +265,7 @@ def answer_batch(answers: Any, names: Sequence[str]) -> pa.RecordBatch:
     else:
         frame = None
         with contextlib.suppress(TypeError):
-            frame = nw.from_native(answers).lazy()
+            frame = frame_of(answers, "answers").lazy()
         if frame is None:
             rule = "must be a data frame or a dict of columns"
             raise ArgumentTypeError("answers", rule, kind(answers))

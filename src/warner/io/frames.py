@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import product
 from math import exp, prod
@@ -764,6 +765,16 @@ class FrameOfReports:
         }
 
 
+def frame_of(data: Any, name: str) -> Any:
+    """The frame of any library, for narwhals; TypeError of another object."""
+    import narwhals.stable.v2 as nw
+    from narwhals.exceptions import DuplicateError
+
+    with suppress(DuplicateError):
+        return nw.from_native(data)
+    raise ArgumentError(name, "has two columns with the same name", None, "Rename one of them")
+
+
 def frame_of_reports(data: Any) -> FrameOfReports | None:
     """The frame or stream of Arrow batches that an object is; None for any other object."""
     try:
@@ -771,7 +782,7 @@ def frame_of_reports(data: Any) -> FrameOfReports | None:
     except ImportError:
         return None
     try:
-        frame = nw.from_native(data)
+        frame = frame_of(data, "data")
         lazy = frame.lazy()
         return FrameOfReports(lazy, lazy.collect_schema(), data, isinstance(frame, nw.DataFrame))
     except TypeError:

@@ -87,7 +87,7 @@ def read_values(
     if waiting:
         yield _joined(held)
     elif not answered:
-        raise _nobody(path)
+        raise nobody(shown_as(path))
 
 
 def _answers(
@@ -123,10 +123,10 @@ def _column(name: str) -> str:
     return name.partition(_READ_BY)[0]
 
 
-def _nobody(path: str | BinaryIO) -> EmptyError:
-    """The error of a file in which everybody is left out."""
+def nobody(name: str) -> EmptyError:
+    """The error of answers among which everybody is left out."""
     remedy = 'To keep people who did not answer, write missing = "answer" in the study'
-    return EmptyError(shown_as(path), "has no person who answered", None, remedy)
+    return EmptyError(name, "has no person who answered", None, remedy)
 
 
 class _GroupNames(Categorical):
@@ -171,7 +171,7 @@ def read_groups(
         answered = answered or bool(batches)
         yield batches
     if not answered:
-        raise _nobody(path)
+        raise nobody(shown_as(path))
 
 
 def require_group(path: str, column: str, group: str) -> None:

@@ -33,7 +33,7 @@ from warner._core.text import canonical, nearest, unreadable
 from warner.domains import Domain, Integers, Product
 from warner.io.answer_tables import answer_batch
 from warner.io.frames import attribute_columns
-from warner.io.read_answers import answer_columns, encoded_batch
+from warner.io.read_answers import answer_columns, encoded_batch, nobody
 from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, Permanent
 from warner.mechanisms.composite import PerAttribute
 from warner.mechanisms.one_of import of_changed_answers, permanent_of_people
@@ -527,7 +527,7 @@ class Study(Hinting):
             ArgumentError: a column is missing; the study has groups, or questions on paper whose
                 answers people randomise themselves, or ``[repeat]``.
             ArgumentTypeError: ``answers`` of another sort.
-            EmptyError: no answers.
+            EmptyError: no answers, or none of a person who is not left out.
 
         Warns:
             FrameWarning: people were left out.
@@ -561,6 +561,8 @@ class Study(Hinting):
         batch = answer_batch(answers, self.answer_columns)
         encoded, rows = encoded_batch(self.mechanisms, batch)
         index = index_of(answers)
+        if rows is not None and not len(rows):
+            raise nobody("answers")
         if rows is not None and len(rows) < batch.num_rows:
             index = None if index is None else index[rows]
             warn(

@@ -213,3 +213,18 @@ def test_what_people_of_frames_write_is_told_what_to_become() -> None:
     assert len(coin.tally(reports, weeks.astype(str))) == 2
     refused(ArgumentTypeError, "got a pandas Series", estimate, frame["theme"])
     refused(ArgumentTypeError, "got a polars Series", estimate, pl.Series(["a"]))
+
+
+def test_slips_of_frames_are_told_by_column_and_row() -> None:
+    """Rejects: the error of narwhals, "values: position 0" of a list, and reports of nobody."""
+    study, good = Study.parse(WEEKS), pl.DataFrame(ANSWERS, strict=False).to_pandas()
+    twice = pd.concat([good, good[["theme"]]], axis=1)
+    refused(ArgumentError, "answers: has two columns with the same name", study.randomize, twice)
+    rng = np.random.default_rng(3)
+    reports = pd.DataFrame(np.zeros((2, 2), int), columns=["theme", "theme"])
+    refused(ArgumentError, "data: has two columns with the same name", study.tally, reports)
+    ticked = [[], ["sync", "other"], *([["print"]] * 118)]
+    said = "column 'items', data row 2: must name only items of the question; got another item"
+    refused(ValuesError, said, study.randomize, good.assign(items=ticked))
+    nobody = pl.DataFrame(ANSWERS, strict=False).to_pandas().assign(units=None)
+    refused(EmptyError, "answers: has no person", Study.parse(OTHERS).randomize, nobody, rng)
