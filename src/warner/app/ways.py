@@ -57,10 +57,12 @@ def about_ways(
     ways = by_way(parts, attributes)
     if len(ways) < 2:
         return []
-    counts = [f"{sum(tally.n for tally in of):,}" for of in ways.values()]
-    first, *others = (f"{n} {way}" for n, way in zip(counts, ways, strict=True))
-    listed = " and ".join([", ".join(others[:-1]), others[-1]]) if others[1:] else others[0]
-    sentences = [f"{first.replace(' ', f' {verb} ', 1)}, and {listed}.", *in_one_way(groups)]
+    counts = [sum(tally.n for tally in of) for of in ways.values()]
+    if counts[0] == 1:
+        verb = verb.replace("people", "person").replace("reports", "report")
+    *others, last = (f"{n:,} {way}" for n, way in zip(counts, ways, strict=True))
+    listed = ", ".join(others).replace(" ", f" {verb} ", 1)
+    sentences = [f"{listed}, and {last}.", *in_one_way(groups)]
     if len(ways) > 2:
         return sentences
     try:

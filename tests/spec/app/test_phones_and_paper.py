@@ -11,6 +11,7 @@ import pytest
 
 import warner
 from tests.spec.app._command import run
+from warner.app.ways import about_ways
 from warner.reports.tally import load_tallies
 
 WARDS = '[public.ward]\nvalues = ["North", "Centre", "South"]\n'
@@ -330,3 +331,17 @@ def test_a_study_of_another_card_or_epsilon_is_refused_beside_a_tally() -> None:
         for more in (("--total",), ("--by", "ward"), ("--by", "ward", "--compare-groups")):
             run("estimate", *both, "--study", study, *more)
     assert "'drugs'" in run("report", *both, "--study", "cards.toml", *out, ok=False).stderr
+
+
+def test_several_cards_and_one_person_are_counted_in_words() -> None:
+    """Rejects "and 80 with one and 50 with the other", and "1 people"."""
+    designs = ("forced:1/6,1/6", "crosswise:1/4", "forced:yes=1/3,no=1/6")
+    cards = [warner.designs.from_text(text) for text in designs]
+    counted = [
+        warner.Tally.from_counts(
+            card, dict.fromkeys(card.report_words, n) | {card.report_words[0]: 1}
+        )
+        for card, n in zip(cards, (0, 79, 49), strict=True)
+    ]
+    said = "1 person answered with forced:yes=1/6,no=1/6, 80 with crosswise:1/4, and 50 with "
+    assert about_ways(counted, None, counted) == [f"{said}forced:yes=1/3,no=1/6."]
