@@ -27,6 +27,7 @@ from warner._core.progress import stage
 from warner._core.text import canonical, in_one_line, series
 from warner.app.terminal import note, plural, say, warning
 from warner.app.what_files_hold import (
+    LEAVE_ONE_OUT,
     CountsBefore,
     add_tallies,
     as_file,
@@ -285,9 +286,9 @@ class DuplicateCheck:
     def refuse_copy(self, path: str, name: str, alone: bool, counted: CountedFile) -> None:
         """Refuse a file that does not go with those before it."""
         other = self.seals.setdefault(counted.seal, name)
-        if other != name:
+        if other != name and not self.wanted.allow_equal:
             rule = f"has the same content as {other}, and would be counted twice"
-            raise ArgumentError(name, rule, None, "Leave one of the two files out")
+            raise ArgumentError(name, rule, None, LEAVE_ONE_OUT)
         first, tallies = self.firsts.setdefault(counted.group, (path, counted.tallies))
         if first != path and (counted.group, path) not in self.checked:
             self.checked.add((counted.group, path))

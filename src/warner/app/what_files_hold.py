@@ -53,7 +53,7 @@ FILES = "file"  # what --by calls the column of the files themselves
 _NO_CHANCE = 1e-9  # the probability below which equal counts are those of the same reports
 _NO_TWIN = 1e-15  # the same of counts that are looked for in many files, night after night
 ALL_FILES = "the sum of all files"
-_LEAVE_ONE_OUT = "Leave out one of them, or add --allow-equal if they are from different people"
+LEAVE_ONE_OUT = "Leave out one of them, or add --allow-equal if they are from different people"
 _T = TypeVar("_T", bound=Tally)
 
 
@@ -497,7 +497,7 @@ class CountsBefore:
 def _counted_twice(both: str, where: str = "") -> ArgumentError:
     """The error of two inputs, or of two groups, that are most likely of the same people."""
     got = f"{both}, which have equal counts{where}"
-    return ArgumentError("reports", "must not be counted twice", got, _LEAVE_ONE_OUT)
+    return ArgumentError("reports", "must not be counted twice", got, LEAVE_ONE_OUT)
 
 
 def refuse_copies(path: str, tallies: Mapping[str, Tally]) -> None:

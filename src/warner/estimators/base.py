@@ -327,6 +327,9 @@ class PosteriorFit:
     by_values: Callable[[int, np.random.Generator], Iterator[tuple[slice, np.ndarray]]] | None = (
         None
     )
+    # how much larger the log-likelihood of the model is than that of its shares, where it says
+    # more than these: which numbers of a bin are at its limit
+    gain: float = 0.0
 
     def one_by_one(self, count: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
         """The draws, (K,) each."""

@@ -41,6 +41,7 @@ from warner.estimators.base import (
     require_order,
     require_possible,
     safe_divide,
+    score_and_log_likelihood,
     uniform,
 )
 from warner.estimators.maximum_likelihood import Uniqueness
@@ -839,5 +840,13 @@ class LogSpline(Estimator):
         few = data.channel.shape[0] < data.channel.shape[1]
         unique = Uniqueness.NOT_UNIQUE.value if few else None
         draws = Draws(models, chances, tilt, starts)
-        posterior = PosteriorFit(draws, True, draws.one_by_one, draws.by_values)
+        gain = 0.0
+        if starts is not None:
+            of_bins = np.insert(of_values, [0, data.domain.answered.size], 0.0)
+            logs = [
+                score_and_log_likelihood(counted.channel, counted.weights, each)[1]
+                for each in (theta, of_bins)
+            ]
+            gain = data.n * (logs[0] - logs[1])
+        posterior = PosteriorFit(draws, True, draws.one_by_one, draws.by_values, gain)
         return replace(fit, unique=unique, posterior=posterior)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
 from statistics import NormalDist
@@ -133,6 +133,8 @@ def recommended_fit(data: LikelihoodData) -> tuple[Estimator, Fit]:
         sharp, counted = estimators.MaximumLikelihood(), data.for_test_of_smoothness()
         best = sharp.fit(counted)
         of_sums = fit if counted is data else certify(counted, fit.shares, fit.status, None)
+        gain = 0.0 if fit.posterior is None else fit.posterior.gain
+        of_sums = replace(of_sums, log_likelihood=(of_sums.log_likelihood or 0.0) + gain)
         if rules_out(of_sums, best):
             return sharp, best if counted is data else sharp.fit(data)
     return smooth, fit

@@ -187,6 +187,12 @@ def test_few_people_who_report_the_same_are_no_file_that_was_counted(lake: Path)
         pq.write_table(few, f"{name}.parquet")
         tally(f"{name}.parquet")
         Path("t.json").rename(f"{name}.json")
+    both = tally("monday.parquet", "tuesday.parquet", ok=False)
+    assert (
+        "monday.parquet, and would be counted twice. Leave one of them out, or add --"
+        in both.stderr
+    )
+    tally("monday.parquet", "tuesday.parquet", "--allow-equal")
     run("merge", "w36.json", "monday.json", "-o", "u.json")
     run("merge", "u.json", "tuesday.json", "-o", "v.json")
     run("merge", "w37.json", "w36.json", "-o", "w.json")
