@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Protocol
 
 import numpy as np
@@ -51,6 +52,16 @@ ONE_COPY = (
     "Mend the step that copied the rows, and count again. Do not drop rows that are equal: equal "
     "reports of different people are normal."
 )
+
+
+def frame_of(data: Any, name: str) -> Any:
+    """The frame of any library, for narwhals; TypeError of another object."""
+    import narwhals.stable.v2 as nw
+    from narwhals.exceptions import DuplicateError
+
+    with suppress(DuplicateError):
+        return nw.from_native(data)
+    raise ArgumentError(name, "has two columns with the same name", None, "Rename one of them")
 
 
 def register_reader(reader: Reader) -> None:

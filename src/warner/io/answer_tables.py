@@ -27,6 +27,7 @@ from warner._core.errors import (
     WarnerError,
 )
 from warner._core.extras import feather, imported, pa, pc
+from warner._core.foreign_tables import frame_of
 from warner._core.text import meant
 from warner.io.file_format import ROWS_PER_BATCH, AnswerTable
 
@@ -256,7 +257,6 @@ def _rows(sheet: Any, width: int | None = None, as_values: bool = True) -> Itera
 def answer_batch(answers: Any, names: Sequence[str]) -> pa.RecordBatch:
     """The columns of these names, of a data frame of any library or a dict of columns."""
     imported("narwhals.stable.v2")
-    from warner.io.frames import frame_of
 
     columns: dict[str, Any]
     if isinstance(answers, Mapping):

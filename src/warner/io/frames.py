@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import product
 from math import exp, prod
@@ -22,7 +21,7 @@ from warner._core.errors import (
     warn,
 )
 from warner._core.extras import pa, pc
-from warner._core.foreign_tables import ColumnNames, about_repeated, header_of, index_of
+from warner._core.foreign_tables import ColumnNames, about_repeated, frame_of, header_of, index_of
 from warner._core.text import MADE_BY
 from warner.domains import Domain
 from warner.io.parquet_format import StreamedColumns
@@ -763,16 +762,6 @@ class FrameOfReports:
             name: ReportColumns.find(m.schema, self._kinds, columns.get(name), is_alone)
             for name, m in mechanisms.items()
         }
-
-
-def frame_of(data: Any, name: str) -> Any:
-    """The frame of any library, for narwhals; TypeError of another object."""
-    import narwhals.stable.v2 as nw
-    from narwhals.exceptions import DuplicateError
-
-    with suppress(DuplicateError):
-        return nw.from_native(data)
-    raise ArgumentError(name, "has two columns with the same name", None, "Rename one of them")
 
 
 def frame_of_reports(data: Any) -> FrameOfReports | None:

@@ -1115,10 +1115,11 @@ def files_together(parts: Iterable[tuple[int, frozenset[str]]]) -> frozenset[str
     files: set[str] = set()
     for people, of_part in parts:
         files |= of_part if of_part or not people else {AND_OTHERS}
-    known = files - {AND_OTHERS}
-    if len(known) > _MOST_FILES:
-        known = set(sorted(known)[:_MOST_FILES])
-    return frozenset(known if not known or known == files else {*known, AND_OTHERS})
+    fingerprints = files - {AND_OTHERS}
+    if len(fingerprints) > _MOST_FILES:
+        fingerprints = set(sorted(fingerprints)[:_MOST_FILES])
+    is_whole = not fingerprints or fingerprints == files
+    return frozenset(fingerprints if is_whole else {*fingerprints, AND_OTHERS})
 
 
 def spread(numbers: np.ndarray) -> np.ndarray:
