@@ -361,7 +361,7 @@ def test_a_wanted_difference_is_planned_for_a_draft(draft: Path) -> None:
         f"as proposed, {own['people']:,} people are needed for this difference. 1,500 people would "
         f"find it with probability {own['power']:.2g}." in lines
     )
-    assert "finds a difference with probability 0.8" in lines and "no protection" in lines
+    assert "finds the difference with probability 0.8" in lines and "no protection" in lines
     data = json.loads(run("plan", "draft.toml", *wanted, "--json", "--power", "0.9").stdout)["Q7"]
     assert data["wanted"] == {"difference": 0.15, "groups": 3, "power": 0.9}
     assert min(row["people"] for row in data["by_epsilon"]) > 0

@@ -580,7 +580,7 @@ def test_a_question_is_no_public_column_of_reports_and_tallies(here: Path) -> No
         ("report", "groups.json", "--by", "smokes", "-o", "x.html"),
     ):
         said = " ".join(run(*command, ok=False).stderr.split())
-        assert "the answers to this question are secret; got 'smokes'." in said, said
+        assert "not a question, whose answers are secret; got 'smokes'." in said, said
         assert "run: warner tally --ways 2, and warner estimate --joint smokes,OTHER." in said
         assert ("The public columns are: ward" in said) is (command[1] != "all.json")
 
@@ -589,4 +589,4 @@ def test_a_question_is_no_public_column(here: Path) -> None:
     said = run(
         "sql", "study.toml", "--dialect", "duckdb", "--table", "t", "--by", "smokes", ok=False
     ).stderr
-    assert "the answers to this question are secret" in said and "[public." not in said
+    assert "not a question, whose answers are secret" in said and "[public." not in said

@@ -62,7 +62,7 @@ def test_names_of_wang_et_al_mean_what_they_mean_there() -> None:
     assert raw[shares == 0].max() + shares.sum() > 1
     for name, here in (
         ("Base-Cut", "Wang et al. (2020) call Base-Cut is Inversion('threshold', rest='discard')"),
-        ("norm", "'norm-sub' sets these to 0 before it adds"),
+        ("norm", "'norm-sub' and 'norm-mul' set negative estimates to 0"),
         ("base-pos", "'norm-mul' divides by this sum"),
     ):
         for call in (warner.Inversion, method):
