@@ -63,7 +63,7 @@ def test_names_of_wang_et_al_mean_what_they_mean_there() -> None:
     for name, here in (
         ("Base-Cut", "Wang et al. (2020) call Base-Cut is Inversion('threshold', rest='discard')"),
         ("norm", "'norm-sub' and 'norm-mul' set negative estimates to 0"),
-        ("base-pos", "'norm-mul' divides by this sum"),
+        ("base-pos", "'norm-mul' also divides them by this sum"),
     ):
         for call in (warner.Inversion, method):
             with pytest.raises(ArgumentError, match=re.escape(here)):
