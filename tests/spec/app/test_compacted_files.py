@@ -189,7 +189,7 @@ def test_few_people_who_report_the_same_are_no_file_that_was_counted(lake: Path)
         Path("t.json").rename(f"{name}.json")
     both = tally("monday.parquet", "tuesday.parquet", ok=False)
     assert (
-        "monday.parquet, and would be counted twice. Leave one of them out, or add --"
+        "monday.parquet, and would be counted twice. Leave out one of them, or add --"
         in both.stderr
     )
     tally("monday.parquet", "tuesday.parquet", "--allow-equal")

@@ -455,7 +455,7 @@ def test_the_page_has_everything_without_script() -> None:
     assert len(page.every("svg")) == 12 and all(
         s["aria-hidden"] == "true" for s in page.every("svg")
     )
-    assert "a share by up to about 3 percentage points. Other estimates can move" in text
+    assert "share by up to about 3 percentage points, if the estimate is right on average" in text
     assert "warner estimate tally.json --interval=anytime:1000 --summary=alcohol=mean," in text
     shares = re.search(r">no</th>" + r"<td>([0-9.]+)\s%</td>" * 3, text)
     assert shares is not None
@@ -550,7 +550,7 @@ def test_the_files_of_a_step_are_shown_when_there_is_one() -> None:
 
 def test_few_forged_reports_among_few_are_not_counted_in_points() -> None:
     small = Study.parse(STUDY_TEXT.replace("step = 100", "step = 1"))
-    assert "of a share to anything" in live_page(published(3, small).view(), small, "value")
+    assert "an estimated share to anything" in live_page(published(3, small).view(), small, "value")
     assert "shares are now uncertain" in live_page(published(1000).view(), STUDY, "value")
 
 
