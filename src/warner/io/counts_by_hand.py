@@ -48,7 +48,7 @@ from warner.reports.tally_kinds import Counted
 VALUE, COUNT, ATTRIBUTE = "value", "count", "attribute"
 DESIGN = "paper_design"  # a column of the table that comes with a sheet; others may lack it
 PART = "part"  # the column that a result of warner sql has, and a table by hand has not
-_COUNTS = (COUNT, "counts", "n", "people", "freq", "frequency")
+_COUNTS = (COUNT, "counts", "n", "people", "sheets", "number", "freq", "frequency")
 _ALL = ("n", "total", "all", "people", "asked", "count")  # columns of the people of a row
 _COUNT = re.compile(r"[0-9.,]+ ?%?")  # a number, which may be no count
 _DECIMAL_COMMA = re.compile(r"[0-9]+,[0-9]+")
@@ -242,7 +242,7 @@ def as_long(
     lower, different = [look(name) for name in names], list(dict.fromkeys(words.values()))
     if {VALUE, COUNT} <= set(lower):
         return list(names), lines
-    if long := _renamed(names, lines, words):
+    if long := _renamed(path, names, lines, words):
         return long, lines
     of_word = {
         i: name
@@ -308,13 +308,17 @@ def _words_or_totals(
     return rest, list(totals)
 
 
-def _renamed(names: Sequence[str], lines: Lines, words: Mapping[str, str]) -> list[str] | None:
+def _renamed(
+    path: str, names: Sequence[str], lines: Lines, words: Mapping[str, str]
+) -> list[str] | None:
     """The names of a table with a row for each word, with those of VALUE and COUNT; else None."""
     lower = [look(name) for name in names]
     if not lines or any(len(cells) < len(names) for _, cells in lines):
         return None
     said = [i for i in range(len(names)) if all(look(c[i]) in words for _, c in lines)]
     counts = [i for i, name in enumerate(lower) if name in _COUNTS and i not in said]
+    if len(said) == 1 and not counts:
+        _refuse_numbers_of_words(path, names, lines, said[0], words)
     if len(said) != 1 or len(counts) != 1:
         return None
     keys = [tuple(cell for i, cell in enumerate(c) if i != counts[0]) for _, c in lines]
@@ -322,6 +326,29 @@ def _renamed(names: Sequence[str], lines: Lines, words: Mapping[str, str]) -> li
         return None  # rows of people, who have numbers
     new = {said[0]: VALUE, counts[0]: COUNT}
     return [new.get(i, name) for i, name in enumerate(names)]
+
+
+def _refuse_numbers_of_words(
+    path: str, names: Sequence[str], lines: Lines, said: int, words: Mapping[str, str]
+) -> None:
+    """Refuse a column of numbers under another name than count, with one for each word.
+
+    Rows of people would have a word now and then twice, or not at all, in a ward or a class.
+    """
+    spoken = [words[look(cells[said])] for _, cells in lines]
+    for i in (i for i in range(len(names)) if i != said):
+        if not all(_WHOLE.fullmatch(cells[i].strip()) for _, cells in lines):
+            continue
+        rest = [tuple(c for j, c in enumerate(cells) if j not in (i, said)) for _, cells in lines]
+        many = Counter(rest)
+        once = len(set(zip(rest, spoken, strict=True))) == len(lines)
+        if once and len(set(spoken)) > 1 and set(many.values()) == {len(set(spoken))}:
+            rule = f"has the column {show(names[i])}, with one number for each word"
+            remedy = (
+                "If the numbers say how many people said the word, rename the column to count. "
+                "Otherwise, remove the column"
+            )
+            raise FileError(path, rule, None, remedy)
 
 
 class Said(NamedTuple):

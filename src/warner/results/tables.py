@@ -211,10 +211,13 @@ def about_paper(result: Any) -> list[str]:
     ]
 
 
-FOLLOWED = (
+IF_FOLLOWED = (
     "All of this assumes that people followed the card. If some people always say the same word "
-    'to protect themselves, such as "no", the estimate is wrong. Some designs with two groups of '
-    "people, such as extended-crosswise, can show this."
+    'to protect themselves, such as "no", the estimate is wrong.'
+)
+FOLLOWED = (
+    f"{IF_FOLLOWED} Some designs with two groups of people, such as extended-crosswise, can show "
+    "this."
 )
 
 

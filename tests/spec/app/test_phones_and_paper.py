@@ -266,7 +266,7 @@ def test_people_with_two_cards_are_compared_before_they_are_put_together() -> No
     assert "if the people of all cards have the same shares" in " ".join(said.output.split())
     run("report", *files, "--short", "-o", "page.html")
     page = unescape(Path("page.html").read_text()).replace("\N{NO-BREAK SPACE}", " ")
-    assert f"{cards} {differ}" in page
+    assert f"{cards} {differ}" in page and "All are counted as different people" in page
 
 
 def test_a_short_page_says_for_whom_its_intervals_are() -> None:
@@ -276,6 +276,7 @@ def test_a_short_page_says_for_whom_its_intervals_are() -> None:
     for target in ("population", "respondents"):
         run("report", "paper.json", "--short", "--target", target, "-o", f"{target}.html")
         pages.append(Path(f"{target}.html").read_text().replace("\N{NO-BREAK SPACE}", " "))
+    assert "because single answers are hidden by chance." in pages[1]
     drawn = "people who were not chosen at random"
     assert "for the population that these people were drawn from" in pages[0] and drawn in pages[0]
     assert "for the people who answered and for nobody else" in pages[1] and drawn not in pages[1]

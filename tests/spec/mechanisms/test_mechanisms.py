@@ -268,7 +268,11 @@ def test_a_prime_with_seeds_is_refused_and_both_are_named() -> None:
         (10, {"blocks": 0}, "blocks: must be from 1 to 10"),
         (10, {"blocks": 11}, "blocks: must be from 1 to 10"),
         # Of 4 blocks for 5 values, each has room for 2, so 3 are filled. The rest only adds noise.
-        (5, {"prime": 2, "blocks": 4}, r"5 values fill only 3 blocks of up to 2 values; got 4\. Pass 3"),
+        (
+            5,
+            {"prime": 2, "blocks": 4},
+            r"5 values fill only 3 blocks of up to 2 values; got 4\. Pass 3",
+        ),
     ],
 )
 def test_primes_and_blocks_that_do_not_fit_are_refused_with_those_that_do(

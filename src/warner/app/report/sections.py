@@ -15,7 +15,7 @@ from warner.app.report.content import Block, Points, Report, Section
 from warner.app.report.question import Question, Settings, upper
 from warner.app.show_estimates import reports_in_words
 from warner.app.terminal import plural
-from warner.app.ways import WAYS
+from warner.app.ways import WAYS, by_way
 from warner.design.privacy_words import (
     CHANGED_ALIKE,
     OPEN_TO_ALL,
@@ -35,7 +35,7 @@ from warner.privacy.guarantees import Guarantee, side_by_side
 from warner.reports.public_columns import about_small_groups
 from warner.reports.tally import Tally
 from warner.results.from_tally import by_group
-from warner.results.tables import FOLLOWED, NO_INTERVALS, has_paper, how_made
+from warner.results.tables import FOLLOWED, IF_FOLLOWED, NO_INTERVALS, has_paper, how_made
 
 _SIMULATED = (
     "This is a simulation: the numbers are only a trial. The reports were made with a seed, and "
@@ -47,6 +47,10 @@ _IN_SEVERAL_WAYS = (
     "the way, in each group that is shown and among all people together."
 )
 _LEFT_OUT = "People who did not answer one of these questions were left out with all their answers"
+_OF_DIFFERENT_PEOPLE = (
+    "All are counted as different people: whoever answered twice counts twice, and tells more than "
+    "is said below."
+)
 _OVERLAP = (
     "Two intervals that overlap do not show that two groups are alike. Differences have intervals "
     "of their own."
@@ -126,11 +130,12 @@ def _sections(source: Source, settings: Settings, title: str) -> Iterator[Sectio
 
 def _about_limits(source: Source, settings: Settings) -> list[str]:
     """Who was not asked, and what the numbers in brackets are."""
-    hidden = ["single answers are hidden by chance"]
-    drawn = ["other people could have been drawn"]
+    hidden = "chance changed answers"
+    if _hidden(source) is Strength.STRONG:
+        hidden = "single answers are hidden by chance"
     reasons = [
-        *hidden * (_hidden(source) is Strength.STRONG),
-        *drawn * (settings.target == "population"),
+        *[hidden] * _is_randomized(source),
+        *["other people could have been drawn"] * (settings.target == "population"),
     ]
     because = f", because {' and '.join(reasons)}" * bool(reasons)
     about = [f"Each number is uncertain{because}."]
@@ -141,7 +146,8 @@ def _about_limits(source: Source, settings: Settings) -> list[str]:
     nobody = [f"Nobody was asked these questions: {'; '.join(names)}."] if names else []
     shown = [question for question in source.questions if question.shows_differences]
     moved = dict.fromkeys(question.about_unbiased for question in shown)
-    return [*nobody, *about, *filter(None, moved)]
+    ways = any(len(by_way(question.parts)) > 1 for question in source.questions)
+    return [*nobody, *about, *[_OF_DIFFERENT_PEOPLE] * ways, *filter(None, moved)]
 
 
 def _for_whom(settings: Settings) -> str:
@@ -160,7 +166,7 @@ def _not_allowed_for(source: Source, settings: Settings) -> list[str]:
     is_on_paper = any(has_paper(q.estimate.data.channel) for q in source.questions)
     return [
         f"The intervals do not allow for untrue answers{drawn}.",
-        *([FOLLOWED] if is_on_paper else []),
+        *[IF_FOLLOWED if settings.is_short else FOLLOWED] * is_on_paper,
     ]
 
 

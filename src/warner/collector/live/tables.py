@@ -256,8 +256,10 @@ def progress(view: LiveView) -> str:
     if view.step is None:
         if view.before:
             return f"The result from {_reports(view.before)} is computed again, after a restart."
-        if view.status == "closed":
+        if view.status == "closed" and not view.counted:
             return "No result: no report was counted."
+        if view.status == "closed":
+            return f"The result from {_reports(view.counted)} is being computed."
         return f"No result yet: the first result is published {time_of_first(view)}."
     people = f"{view.n:,} of {view.planned:,}"
     tables = [section.tables[0] for section in view.sections if section.tables]

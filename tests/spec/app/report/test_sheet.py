@@ -211,6 +211,23 @@ def test_counts_whose_design_has_a_comma_without_quotes_name_the_quotes(here: Pa
     assert "line 2: has 5 cells, and the first line has 4" in words and "into quotes" in words
 
 
+def test_a_number_for_each_word_is_no_table_of_people(here: Path) -> None:
+    """Rejects 40 people, 50 % yes: each ward has one row for each word, whatever was counted."""
+    for name in ("sheets", "Anzahl"):
+        rows = [
+            f"w{i},{word},{n}" for i in range(20) for word, n in (("same", 14), ("different", 6))
+        ]
+        Path("wards.csv").write_text("\n".join([f"ward,box,{name}", *rows]))
+        how = ("estimate", "wards.csv", "--design", "crosswise:90/365")
+        if name == "sheets":  # as the table on the sheet calls them
+            assert "400 people, 280 same, 120 different" in run(*how).stdout
+        else:
+            said = " ".join(run(*how, ok=False).stderr.split())
+            assert "has the column 'Anzahl', with one number for each word" in said
+    Path("people.csv").write_text("age,box\n34,same\n29,different\n29,same\n34,same\n")
+    assert "4 people, 3 same, 1 different" in run("estimate", "people.csv", *how[2:]).stdout
+
+
 def test_an_unclear_question_does_not_lose_the_other_answers_of_a_sheet(here: Path) -> None:
     """Rejects a sheet without a row for one question without a tick, and "live?: ____"."""
     text = CLASS.replace('values = ["7a", "7b"]', "integers = [1, 500]")

@@ -514,6 +514,9 @@ def test_hidden_groups_cannot_be_had_by_subtraction() -> None:
 
 def test_progress_says_why_there_is_no_estimate() -> None:
     assert progress(LiveView(1, 500, 50, "closed")) == "No result: no report was counted."
+    # Rejects the same words of a survey of 29 people, until their result is there.
+    closed = LiveView(1, 500, 50, "closed", 29)
+    assert progress(closed) == "The result from 29 reports is being computed."
     assert "after 50 reports" in progress(LiveView(1, 500, 50, "open"))
     assert progress(LiveView(1, 500, 50, "open", step=Step(1, 60, {}))) == "60 of 500 reports."
 
