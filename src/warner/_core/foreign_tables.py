@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from warner._core.errors import ArgumentError, FileError
+from warner._core.errors import ArgumentError, FileError, FrameWarning, warn
 
 ColumnNames = str | Mapping[str, str] | None
 """Which columns hold reports: one name, {name in the schema: name in the frame}, or None."""
@@ -137,6 +137,21 @@ def index_of(values: Any) -> Any:
     index = getattr(values, "index", None)
     # Asked of the type: a column of Spark called "index" answers to every name of an attribute.
     return index if hasattr(type(index), "get_indexer") else None
+
+
+def index_of_answers(answers: Any) -> Any:
+    """The index of answers, as :func:`index_of`, with a warning where people are there twice."""
+    index = index_of(answers)
+    if index is not None and not index.is_unique:
+        warn(
+            f"The index of the answers repeats labels (rows: {len(index):,}, different labels: "
+            f"{len(index.unique()):,}). Was the frame exploded or joined? Then a person with "
+            "several rows spends epsilon and counts once for each of them, and the estimates are "
+            "wrong. Pass one row for each person, in which all ticked items are one list. If the "
+            "rows are different people, call reset_index(drop=True) on the answers first.",
+            FrameWarning,
+        )
+    return index
 
 
 def about_repeated(index: Any, columns: Mapping[str, np.ndarray], is_frame: bool = True) -> str:

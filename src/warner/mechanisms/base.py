@@ -31,6 +31,7 @@ from warner._core.foreign_tables import (
     columns_of_frame,
     foreign_table,
     index_of,
+    index_of_answers,
 )
 from warner._core.names import Hinting, explained
 from warner._core.pickles import without_cached
@@ -458,7 +459,7 @@ class Mechanism(Hinting, ABC):
             EmptyError: no answers.
             ArgumentError: pandas columns with different indexes.
         """
-        source, index = Source(rng), index_of(values)
+        source, index = Source(rng), index_of_answers(values)
         columns = self.randomize_encoded(self.encode(values), source)
         return Reports(self.header, columns, source.simulated, index)
 

@@ -24,7 +24,7 @@ from warner._core.errors import (
     ValuesError,
 )
 from warner._core.exact import ONE, check_representable, divide, exp, rational, up
-from warner._core.foreign_tables import index_of
+from warner._core.foreign_tables import index_of_answers
 from warner._core.progress import in_blocks
 from warner._core.sampling import Source
 from warner.channels import TiedChannel
@@ -302,7 +302,7 @@ class KeyValue(Mechanism):
         source = Source(rng)
         encoded = self.encode(values) if self.pairs is None else self._one_each(values, source)
         columns = self.randomize_encoded(encoded, source)
-        return Reports(self.header, columns, source.simulated, index_of(values))
+        return Reports(self.header, columns, source.simulated, index_of_answers(values))
 
     def _one_each(self, values: Any, source: Source) -> np.ndarray:
         """One pair of every person, encoded (n, 2), drawn among max(l, held) slots."""

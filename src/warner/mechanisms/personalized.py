@@ -19,7 +19,7 @@ from warner._core.errors import (
     ValuesError,
     message,
 )
-from warner._core.foreign_tables import index_of
+from warner._core.foreign_tables import index_of_answers
 from warner._core.sampling import Source
 from warner.channels import Channel
 from warner.domains import Domain, Tagged
@@ -315,7 +315,7 @@ class Device:
         """
         source = Source(rng)
         columns = self._mechanism.randomize_index(self.__encode(values), source)
-        return Reports(self._mechanism.header, columns, source.simulated, index_of(values))
+        return Reports(self._mechanism.header, columns, source.simulated, index_of_answers(values))
 
     @property
     def mechanism(self) -> Mechanism:

@@ -25,7 +25,13 @@ from warner._core.errors import (
     StudyError,
     warn,
 )
-from warner._core.foreign_tables import ColumnNames, columns_of_frame, foreign_table, index_of
+from warner._core.foreign_tables import (
+    ColumnNames,
+    columns_of_frame,
+    foreign_table,
+    index_of,
+    index_of_answers,
+)
 from warner._core.names import Hinting, explained
 from warner._core.sampling import Source
 from warner._core.survey_design import SurveyDesign
@@ -530,7 +536,8 @@ class Study(Hinting):
             EmptyError: no answers, or none of a person who is not left out.
 
         Warns:
-            FrameWarning: people were left out.
+            FrameWarning: people were left out, or the index of a pandas frame has a label twice,
+                so that people may be counted twice.
 
         >>> study = Study.parse('''
         ... [attributes.smokes]
@@ -560,9 +567,10 @@ class Study(Hinting):
             raise ArgumentError("study", rule, None, remedy)
         batch = answer_batch(answers, self.answer_columns)
         encoded, rows = encoded_batch(self.mechanisms, batch)
-        index = index_of(answers)
         if rows is not None and not len(rows):
             raise nobody("answers")
+        # A study that says so takes several rows of a person.
+        index = index_of(answers) if self.rows_per_person > 1 else index_of_answers(answers)
         if rows is not None and len(rows) < batch.num_rows:
             index = None if index is None else index[rows]
             warn(

@@ -29,7 +29,9 @@ _RNG = np.random.default_rng(11)
 
 def rows(n: int) -> pa.Table:
     """Reports of n people."""
-    bits = np.packbits(_RNG.random((n, 16)) < 0.3928, axis=1)  # as often 1 as those of the mechanism
+    bits = np.packbits(
+        _RNG.random((n, 16)) < 0.3928, axis=1
+    )  # as often 1 as those of the mechanism
     columns = {
         "smokes_report": _RNG.integers(0, 3, n),
         "item_bits_0": bits[:, 0],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -228,3 +229,29 @@ def test_slips_of_frames_are_told_by_column_and_row() -> None:
     refused(ValuesError, said, study.randomize, good.assign(items=ticked))
     nobody = pl.DataFrame(ANSWERS, strict=False).to_pandas().assign(units=None)
     refused(EmptyError, "answers: has no person", Study.parse(OTHERS).randomize, nobody, rng)
+
+
+def _people(n: int) -> dict[str, list[Any]]:
+    return {
+        "theme": ["light", "dark"] * n,
+        "minutes": [30.0, 60.0] * n,
+        "items": [["sync", "print"], ["print"]] * n,
+        "week": ["W48", "W49"] * n,
+    }
+
+
+def test_people_who_stand_twice_in_the_index_are_warned_of() -> None:
+    """Rejects: an exploded frame in which each person counts as often as they ticked."""
+    study, frame = Study.parse(WEEKS), pd.DataFrame(_people(20))
+    exploded = frame.explode("items")
+    words = r"rows: 60, different labels: 40.* reset_index\(drop=True\)"
+    with pytest.warns(FrameWarning, match=words):
+        study.randomize(exploded)
+    with pytest.warns(FrameWarning, match=words):
+        study.mechanisms["theme"].randomize(exploded["theme"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        study.randomize(frame)
+        study.randomize(exploded.reset_index(drop=True))
+        # A study that expects several rows of a person takes them in silence.
+        Study.parse(f"rows_per_person = 2\n{WEEKS}").randomize(exploded)

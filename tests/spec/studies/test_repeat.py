@@ -637,7 +637,9 @@ def test_an_audit_of_questions_drawn_for_good_says_what_one_of_them_spends(tmp_p
     assert "at most epsilon = 1 in each round, and 2 in all 52 rounds if the answers stay" in said
     assert "a person spends up to epsilon 4 in all, because their device reports on one" in said
     assert "Each device draws one of 32 questions once and for good" in said
-    assert "loses what it keeps draws again and spends as much once more. Each further device" in said
+    assert (
+        "loses what it keeps draws again and spends as much once more. Each further device" in said
+    )
     assert "128" not in said and "on each question" not in said
     read = json.loads(CliRunner().invoke(main, ["audit", str(path), "--json"]).output)
     assert read["questions"]["repeat"]["epsilon_of_values"] == pytest.approx(4.0)
