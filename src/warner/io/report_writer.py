@@ -30,7 +30,7 @@ from warner.io.formats import output_format
 from warner.io.public_values import to_arrow
 from warner.io.report_file import SCHEMA_OF_BLOCKS, SCHEMA_OF_PUBLIC
 from warner.mechanisms import Mechanism, from_header
-from warner.reports.public_columns import PublicColumn, check_name
+from warner.reports.public_columns import PublicColumn, check_name, require_domains
 from warner.reports.reports import Reports, columns_of, file_header
 from warner.reports.rules import smallest_dtype
 from warner.reports.tally import MOST_PER_PERSON
@@ -381,7 +381,8 @@ def write_reports(
         path, simulation, keep_order, rng, group, reports_per_person, of_round, blocks: as in
             :class:`ReportWriter`.
         public: {name: column} of the public columns, with the values of the same people in the same
-            order. They are not protected.
+            order. They are not protected. Those of a study are ``study.public_columns(by)``, with
+            ``by`` as of :meth:`warner.Study.tally`.
 
     Raises:
         ArgumentError, MismatchError, ReportError: as in :class:`ReportWriter`.
@@ -392,7 +393,7 @@ def write_reports(
     mechanisms, index = {a: from_header(r.header) for a, r in named.items()}, index_of(named)
     columns = {
         name: PublicColumn(column.domain, in_order_of(index, column.values, f"public {name!r}"))
-        for name, column in (public or {}).items()
+        for name, column in require_domains(public).items()
     }
     with ReportWriter(
         path,

@@ -27,7 +27,7 @@ from warner._core.errors import (
     ValuesError,
     warn,
 )
-from warner._core.foreign_tables import in_order_of
+from warner._core.foreign_tables import columns_of_frame, in_order_of
 from warner._core.text import alike
 from warner.domains import Categorical, Domain, Integers
 from warner.domains.base import sequence
@@ -97,6 +97,24 @@ class PublicColumn:
     def index(self) -> np.ndarray:
         """The indices of the values, (n,)."""
         return self.domain.encode(self.values)
+
+
+def require_domains(public: Any) -> dict[str, PublicColumn]:
+    """The public columns of a file, which says the domain of each; {} for None."""
+    columns = {} if public is None else columns_of_frame(public)
+    rule = "must be a dict {name: PublicColumn}, because a file says which values a column can have"
+    remedy = (
+        "If a study declares these columns, pass public=study.public_columns(columns), where "
+        "columns is a data frame or a dict {name: values}. If none does, make each of them by "
+        "warner.reports.public_columns.PublicColumn(domain, values)"
+    )
+    if not isinstance(columns, Mapping):
+        raise ArgumentTypeError("public", rule, kind(public), remedy)
+    for name, column in columns.items():
+        if not isinstance(column, PublicColumn):
+            got = f"{kind(column)} in column {name!r}"
+            raise ArgumentTypeError("public", rule, got, remedy)
+    return dict(columns)
 
 
 @dataclass(frozen=True)

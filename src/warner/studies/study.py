@@ -748,6 +748,33 @@ class Study(Hinting):
         remedy = "Use the study file of the same round as the reports"
         return of_one_round(tallies, self.round, "the study is", remedy, source)
 
+    def public_columns(self, by: Any) -> dict[str, PublicColumn]:
+        """The public columns of people with their domains, for :func:`warner.io.write_reports`.
+
+        Args:
+            by: a data frame with public columns of the study alone, one of its columns, or {name:
+                values}, as of :meth:`tally`.
+
+        Returns:
+            {name: column}, in the order of ``by``.
+
+        Raises:
+            ArgumentError: a public column that the study does not have.
+            ArgumentTypeError: ``by`` of another sort.
+
+        >>> study = Study.parse('''
+        ... [public.ward]
+        ... values = ["north", "south"]
+        ... [attributes.smokes]
+        ... values = ["no", "yes"]
+        ... mechanism = "RandomizedResponse"
+        ... epsilon = 1.0
+        ... ''')
+        >>> study.public_columns({"ward": ["south", "north"]})["ward"].index.tolist()
+        [1, 0]
+        """
+        return self._public_of(columns_of_frame(by), is_frame=False)
+
     def _public_of(self, by: Any, is_frame: bool) -> dict[str, Any]:
         """Public columns with their domains: as values, or of a frame by their names."""
         names = [by] if isinstance(by, str) else list(by) if isinstance(by, Iterable) else [by]

@@ -23,7 +23,7 @@ from warner.errors import (
     ReportError,
     ValuesError,
 )
-from warner.io import tally_file
+from warner.io import read_public, tally_file, write_reports
 
 WEEKS = """
 [public.week]
@@ -238,6 +238,23 @@ def _people(n: int) -> dict[str, list[Any]]:
         "items": [["sync", "print"], ["print"]] * n,
         "week": ["W48", "W49"] * n,
     }
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_a_file_of_reports_has_the_week_of_a_frame(library: Any, tmp_path: Path) -> None:
+    """Rejects: public columns of a file that only a PublicColumn can be, without saying so."""
+    study, frame = Study.parse(WEEKS), library.DataFrame(_people(20))
+    reports, path = study.randomize(frame), str(tmp_path / "reports.parquet")
+    for given in (frame[["week"]], {"week": frame["week"]}, ["week"]):
+        words = r"PublicColumn.*public=study\.public_columns\(columns\)"
+        refused(ArgumentTypeError, words, write_reports, reports, path, public=given)
+    for i, by in enumerate((frame[["week"]], frame["week"], {"week": frame["week"]})):
+        path = str(tmp_path / f"{i}.parquet")
+        write_reports(reports, path, public=study.public_columns(by))
+        assert sorted(read_public(path)["week"]) == ["W48"] * 20 + ["W49"] * 20
+        assert tally_file(path, ["week"])["theme"] == study.tally(reports, by)["theme"]
+    refused(ArgumentError, "week", study.public_columns, {"weak": ["W48"]})
+    refused(ArgumentTypeError, "by: must be a dict", study.public_columns, "week")
 
 
 def test_people_who_stand_twice_in_the_index_are_warned_of() -> None:
