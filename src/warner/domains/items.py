@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from warner._core.checks import kind
+from warner._core.checks import kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, EmptyError, ValuesError
 from warner.domains.base import Domain, StudyEntry
 from warner.domains.categorical import Categorical
@@ -17,10 +17,6 @@ _MARKS = (";", "|", ",", "\n", " ")  # what may stand between ticked items in a 
 _TICKED = {"yes": 1, "true": 1, "1": 1, "no": 0, "false": 0, "0": 0}
 _BLANK = ("", "none", "nan", "<na>")
 UNKNOWN, OTHER_ITEM = "must name only items of the question", "another item"
-SPELLED = (
-    "Write the items as in the question, such as 'bank;dentist', and an empty text or list where "
-    "nothing is ticked"
-)
 
 
 class Items(Product):
@@ -81,6 +77,15 @@ class Items(Product):
     def select(self, names: Sequence[str]) -> Domain:
         return self if list(names) == self.items else super().select(names)
 
+    @property
+    def spelled(self) -> str:
+        """What to write as an answer, with the names of items."""
+        example = self._marks[0].join(self.items[:2]) if self._marks else self.items[0]
+        return (
+            f"Write the items as in the question, such as {show(example)}, and an empty text or "
+            "list where nothing is ticked"
+        )
+
     def ticks(self, text: str) -> np.ndarray | None:
         """Which items (d,) a text names, with a mark between them; None where one is unknown."""
         plain, places = text.strip(), {name: i for i, name in enumerate(self.attributes)}
@@ -133,9 +138,9 @@ class Items(Product):
                 ticked = np.array([name in row for name in self.attributes])
         else:
             rule = "must be a list of the ticked items, or a text that names them"
-            raise ValuesError(position, rule, kind(row), SPELLED)
+            raise ValuesError(position, rule, kind(row), self.spelled)
         if ticked is None:
-            raise ValuesError(position, UNKNOWN, OTHER_ITEM, SPELLED)
+            raise ValuesError(position, UNKNOWN, OTHER_ITEM, self.spelled)
         return ticked
 
     def said(self, column: Any) -> np.ndarray:

@@ -16,7 +16,7 @@ from warner._core.text import meant
 from warner.domains import NO_ANSWER, Domain, Items, TextForm
 from warner.domains.base import OF_DURATIONS
 from warner.domains.categorical import SPELLING
-from warner.domains.items import OTHER_ITEM, SPELLED, UNKNOWN
+from warner.domains.items import OTHER_ITEM, UNKNOWN
 
 EMPTY = "an empty cell"
 _MISSING = ("no answer", EMPTY)
@@ -125,7 +125,7 @@ class AnswerColumn:
         """The columns of no and yes of items, from lists or texts that name the ticked ones."""
         if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
             absent = pc.is_null(column).to_numpy(zero_copy_only=False)
-            self._refuse(column, absent, UNKNOWN, "no answer", None, SPELLED)
+            self._refuse(column, absent, UNKNOWN, "no answer", None, items.spelled)
             lists = np.empty(len(column), dtype=object)
             lists[:] = column.to_pylist()
             return self._checked(column, lists, items.columns)
@@ -133,7 +133,7 @@ class AnswerColumn:
         marks = [items.ticks(text) for text in texts.dictionary.to_pylist()]
         number = texts.indices.to_numpy(zero_copy_only=False)
         outside = np.array([ticks is None for ticks in marks], dtype=bool)[number]
-        self._refuse(column, outside, UNKNOWN, OTHER_ITEM, None, SPELLED)
+        self._refuse(column, outside, UNKNOWN, OTHER_ITEM, None, items.spelled)
         return items.columns_of(np.array(marks, dtype=bool).reshape(len(marks), -1)[number])
 
     def of_item(self, column: pa.Array, items: Items) -> np.ndarray:

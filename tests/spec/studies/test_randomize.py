@@ -272,3 +272,10 @@ def test_people_who_stand_twice_in_the_index_are_warned_of() -> None:
         study.randomize(exploded.reset_index(drop=True))
         # A study that expects several rows of a person takes them in silence.
         Study.parse(f"rows_per_person = 2\n{WEEKS}").randomize(exploded)
+
+
+def test_a_list_with_another_item_is_told_by_column_row_and_items() -> None:
+    """Rejects: "position 0", and items of another question as the example."""
+    frame = pl.DataFrame(_people(1) | {"items": [["sync"], ["sync;share"]]})
+    words = "column 'items', data row 2: .* such as 'sync;share'"
+    refused(ValuesError, words, Study.parse(WEEKS).randomize, frame)
