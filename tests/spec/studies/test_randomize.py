@@ -279,3 +279,12 @@ def test_a_list_with_another_item_is_told_by_column_row_and_items() -> None:
     frame = pl.DataFrame(_people(1) | {"items": [["sync"], ["sync;share"]]})
     words = "column 'items', data row 2: .* such as 'sync;share'"
     refused(ValuesError, words, Study.parse(WEEKS).randomize, frame)
+
+
+def test_one_question_of_a_study_is_compared_at_a_time() -> None:
+    """Rejects: advice to call total(), which takes away the weeks that are to be compared."""
+    study, frame = Study.parse(WEEKS), pd.DataFrame(_people(200))
+    tallies = study.tally(study.randomize(frame), frame[["week"]])
+    words = r"one question; got the tallies of 3 questions .*tallies\['theme'\]"
+    assert "total()" not in refused(ArgumentTypeError, words, compare_groups, tallies)
+    refused(ArgumentTypeError, r"total\(\)", compare_groups, {"north": tallies["theme"]})
