@@ -242,6 +242,8 @@ class Column:
             low, high = outwards(low, high, decimals + 2)
         if self.unit == "estimate":
             low, high = outwards(low, high, decimals)
+        if isinstance(low, int) and low == high:  # a rank
+            return unit.write(low, decimals)
         return f"{unit.write(low, decimals)} to {unit.write(high, decimals)}{unit.suffix}"
 
 

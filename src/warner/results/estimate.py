@@ -294,6 +294,8 @@ class Estimate(Solution):
     def top(self, count: int = 10, level: float = 0.95, target: str = "population") -> Top:
         """The values with the largest shares, with intervals and ranks that hold for the choice.
 
+        Where people tick items, these are the items that most people tick.
+
         With probability ``level``, all intervals and all ranks in the table are right. They are
         made for all K values together, so that it does not matter that the reports chose which of
         them are shown; see :mod:`warner.results.ranks`.
@@ -316,9 +318,13 @@ class Estimate(Solution):
         >>> first["value"], first["rank_low"], first["rank_high"]
         ('tea', 1, 1)
         """
-        from warner.results.ranks import top
+        from warner.results.ranks import top, top_of_items
+        from warner.results.shown import items_of
 
-        return top(self._one, count, level, target)
+        solution = self._one
+        if items := items_of(self):
+            return top_of_items(items, count, self.n, level, target)
+        return top(solution, count, level, target)
 
     @explained
     def interval(

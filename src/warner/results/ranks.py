@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from warner._core.checks import choice, confidence_level, integer, show
 from warner._core.errors import ArgumentError, WarnerError
 from warner._core.table import Column, Table, Tabular
 from warner._core.text import meant
-from warner.domains import Domain
+from warner.domains import Categorical, Domain
 from warner.metrics import project
 from warner.results import intervals
 from warner.results.intervals import (
@@ -296,15 +296,43 @@ class Top(Tabular):
 
 def top(solution: Solution, count: int, level: float, target: str) -> Top:
     """The values with the largest shares: see :meth:`warner.Estimate.top`."""
+    _check(count, level, target)
+    bounds, _ = intervals.intervals_of_table(solution, level, target, "simultaneous")
+    return _largest(
+        solution.domain, solution.probabilities, bounds, count, solution.n, level, target
+    )
+
+
+def top_of_items(items: Mapping[str, Any], count: int, n: int, level: float, target: str) -> Top:
+    """The items that most people tick, of the estimate of each: no or yes."""
+    _check(count, level, target)
+    # Each of the intervals is wrong so rarely that together they hold at the level.
+    of_each = 1 - (1 - level) / len(items)
+    bounds = np.stack([item.interval(of_each, target)[1] for item in items.values()])
+    shares = np.array([item.probabilities[1] for item in items.values()])
+    return _largest(Categorical(list(items)), shares, bounds, count, n, level, target)
+
+
+def _check(count: int, level: float, target: str) -> None:
     integer("count", count, 1)
     confidence_level(level)
     choice("target", target, intervals.TARGETS)
-    shares, size = solution.probabilities, solution.domain.size
-    bounds, _ = intervals.intervals_of_table(solution, level, target, "simultaneous")
+
+
+def _largest(
+    domain: Domain,
+    shares: np.ndarray,
+    bounds: np.ndarray,
+    count: int,
+    n: int,
+    level: float,
+    target: str,
+) -> Top:
+    """The largest of K shares, with the ranks that their intervals (K, 2) leave."""
     places = np.argsort(-shares, kind="stable")[:count]
     chosen = bounds[places]
     lows, highs = np.sort(bounds[:, 0]), np.sort(bounds[:, 1])
-    above = size - np.searchsorted(lows, chosen[:, 1], side="right")
+    above = domain.size - np.searchsorted(lows, chosen[:, 1], side="right")
     below = np.searchsorted(highs, chosen[:, 0], side="left")
-    ranks = np.stack([1 + above, size - below], axis=1)
-    return Top(solution.domain, places, shares[places], chosen, ranks, solution.n, level, target)
+    ranks = np.stack([1 + above, domain.size - below], axis=1)
+    return Top(domain, places, shares[places], chosen, ranks, n, level, target)

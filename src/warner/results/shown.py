@@ -95,7 +95,6 @@ def printed(result: Any, most: int, is_notebook: bool = False) -> list[Table | s
         return [
             table_of_items(result.attribute, items),
             f'To work with one item: warner.estimate(tally, attributes=["{visible(one)}"]).',
-            f"For the {result.domain.size:,} combinations of items, use rows().",
         ]
     if result.by_question:
         listed: list[Table | str] = []

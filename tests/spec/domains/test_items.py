@@ -231,7 +231,7 @@ def test_what_is_printed_of_items_is_what_is_exported(tmp_path: Path) -> None:
         assert (float(row["low"]), float(row["high"])) == (share.low, share.high)
         assert 0 < of_frame["high"] - of_frame["low"] < 0.2
         assert f"{100 * share:.1f} %" in str(result)
-    assert str(result).count("\n") < 12 and "use rows()" in str(result)
+    assert str(result).count("\n") < 12 and "rows()" not in str(result)
     assert len(result.rows()) == 16
     result.plot(str(tmp_path / "items.json"))
     drawn = json.loads(json.loads((tmp_path / "items.json").read_text())["data"]["values"])
@@ -285,3 +285,18 @@ def test_what_needs_all_combinations_of_items_says_so() -> None:
     refused(IdentifiabilityError, words, weighted, counted, {"ward": sizes})
     for function in (estimate, compare_groups):
         function(counted, attributes="a")
+
+
+def test_the_largest_of_ticks_are_items_and_not_combinations() -> None:
+    """Rejects: combinations of items, of which nobody is asked more than two."""
+    survey = OneOf(Items(["a", "b", "c", "d"]), 4.0, blocks="pairs")
+    people = [["a", "b"], ["a"], ["a", "c"], []] * 500
+    result = estimate(survey.tally(survey.randomize(people, np.random.default_rng(2))))
+    first, second = result.top(2)
+    assert (first["value"], first["rank_low"], first["rank_high"]) == ("a", 1, 1)
+    assert second["value"] in ("b", "c") and second["rank_low"] == 2
+    assert first["estimate"] == float(result["a"])
+    # All items hold together, so each interval is wider than one that holds alone.
+    assert first["low"] < result["a"].low and result["a"].high < first["high"]
+    assert result.top(2).surely == ["a"] and len(result.top()) == 4
+    assert "1 to 1" not in str(result.top(2))
