@@ -578,12 +578,16 @@ def notebook_groups(result: Any) -> Table:
     """The table of groups with the rows that a notebook shows: the largest shares."""
     series = result.groups.time is not None
     most = max(1, min(_MOST_VALUES, _MOST_ROWS // len(result))) if series else _MOST_VALUES
-    table = of_largest(result, estimate_table(result), most)
+    whole = estimate_table(result)
+    table = of_largest(result, whole, most)
     count = len(table.rows)
-    if count <= _MOST_ROWS or result.fit.probabilities is None:
-        return table
-    note = f"The first {_MOST_ROWS} of {count:,} rows are shown. To see all, call to_frame()."
-    return replace(table, rows=table.rows[:_MOST_ROWS], notes=[note, *table.notes])
+    notes = list(table.notes)
+    if count > _MOST_ROWS and result.fit.probabilities is not None:
+        notes.insert(0, f"The first {_MOST_ROWS} of {count:,} rows are shown.")
+        table = replace(table, rows=table.rows[:_MOST_ROWS])
+    if len(table.rows) < len(whole.rows):
+        notes[0] += " To see all, call to_frame()."
+    return replace(table, notes=notes)
 
 
 def of_largest(result: Any, table: Table, most: int) -> Table:

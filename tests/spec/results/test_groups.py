@@ -754,3 +754,11 @@ def test_groups_of_many_numbers_are_printed_as_mean_and_quartiles() -> None:
     assert headings[:4] == ["ward", "summary", "summary, as files name it", "estimate"]
     assert result.table().csv().startswith("ward,summary,measure,estimate")
     assert len(result.table(kind="score").rows) == 96 == len(result.rows())
+
+
+def test_a_notebook_that_leaves_out_values_says_how_to_see_them() -> None:
+    """Rejects: a table of the five largest shares of eight that does not say how to see all."""
+    mechanism = RandomizedResponse(Categorical([f"v{i}" for i in range(8)]), 2.0)
+    reports = mechanism.randomize(mechanism.domain.labels * 20)
+    text = estimate(mechanism.tally(reports, {"week": [1, 2] * 80}))._repr_html_()
+    assert "the 5 values with the largest shares. To see all, call to_frame()." in text
