@@ -41,6 +41,7 @@ MOST_PANELS = 12  # values
 _MOST_GROUPS = 60  # with labels on one page
 _MOST_LINES = 6  # paths that can be told apart in one panel
 _PANEL = 200
+_APART = 8  # pixels between the marks of two lines at one time
 _ROW = 15  # pixels of a group
 _OF_LINES = 130  # pixels of the height of a panel of lines
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")  # at the start of a day, or of a time of day
@@ -183,24 +184,24 @@ def _facets(
             # All lines of one path have room in one panel, where they are compared best.
             lines_of = dict(zip(shown, apart(shown), strict=True))
             lines = [{**row, "path": lines_of[row["value"]]} for row in data]
-            drawn = _lines(lines, [*lines_of.values()], time, "", scale, sizes)
-            panels = [drawn.properties(width=WIDTH, height=2 * _OF_LINES)]
+            drawn = _lines(lines, [*lines_of.values()], time, "", scale, sizes, WIDTH)
+            panels = [drawn.properties(height=2 * _OF_LINES)]
             return _of_one_legend(panels, titled(heading, [caption]), 1)
         paths = list(dict.fromkeys(row["path"] for row in data)) if time is not None else []
         # Three panels in a line, or two where one would be left for the last line.
         columns = 2 if len(shown) % 3 == 1 and len(shown) % 2 == 0 else min(3, len(shown))
+        width = WIDTH if columns == 1 else _PANEL
         panels = []
         for i, value in enumerate(shown):
             rows_of_value = [row for row in data if row["value"] == value]
             if time is not None:
                 others = ", ".join(name for name in names if name != time)
-                drawn = _lines(rows_of_value, paths, time, others, scale, sizes)
+                drawn = _lines(rows_of_value, paths, time, others, scale, sizes, width)
             else:
                 drawn = _dots_of_groups(
                     rows_of_value, [*labels.values()], scale, sizes, is_named=i % columns == 0
                 )
             name = alt.TitleParams(folded(value).split("\n"), fontSize=12)
-            width = WIDTH if columns == 1 else _PANEL
             panels.append(drawn.properties(title=name, width=width))
         return _of_one_legend(panels, titled(heading, [caption]), columns)
 
@@ -232,7 +233,13 @@ def _dots_of_groups(
 
 
 def _lines(
-    data: list[dict[str, Any]], paths: list[str], time: str, others: str, scale: Any, sizes: Any
+    data: list[dict[str, Any]],
+    paths: list[str],
+    time: str,
+    others: str,
+    scale: Any,
+    sizes: Any,
+    width: int,
 ) -> Any:
     """A line for each path in time, with a band, or bars where bands would cover each other."""
     alt = require_altair()
@@ -243,9 +250,11 @@ def _lines(
     axis = alt.Axis(labelOverlap=True, **({"tickMinStep": 1, "format": "d"} if whole else {}))
     by_name, are_few = named and not days, 1 < len(paths) <= _MOST_LINES
     if by_name:  # weeks, which Vega-Lite does not read, and months, each with its name
-        padding = {"paddingInner": 0.5} if are_few else {}
-        x = alt.X("when:O", title=visible(time), axis=axis)
-        x = x.scale(domain=_whole_range(data), **padding)
+        times = _whole_range(data)
+        # Marks side by side stand near their tick, also where ticks are far apart.
+        spread = min(0.5, _APART * len(paths) * len(times) / width)
+        padding = {"paddingInner": 1 - spread} if are_few else {}
+        x = alt.X("when:O", title=visible(time), axis=axis).scale(domain=times, **padding)
     else:
         x = alt.X(f"when:{'T' if named else 'Q'}", title=visible(time), axis=axis)
         x = x.scale(zero=False)
@@ -269,9 +278,8 @@ def _lines(
         line = base.mark_line(color=INK, strokeWidth=1.5).encode(y="estimate:Q")
         dots = base.mark_point(filled=True, size=14, color=INK, opacity=1).encode(y="estimate:Q")
     layers = alt.layer(band.encode(y=y, y2="high:Q"), line, dots)
-    return layers.resolve_legend(strokeDash="independent").properties(
-        width=_PANEL, height=_OF_LINES
-    )
+    layers = layers.resolve_legend(strokeDash="independent")
+    return layers.properties(width=width, height=_OF_LINES)
 
 
 def _shown_value(value: Any) -> str:

@@ -620,6 +620,9 @@ def test_lines_of_a_few_answers_over_time_stand_in_one_panel_with_one_legend() -
         assert encoding["scale"]["domain"] == order and encoding["legend"]["title"] is None
     assert line["encoding"]["strokeDash"]["scale"]["domain"] == order
     assert bars["encoding"]["xOffset"]["sort"] == order
+    # Rejects marks that are spread over half of the way to the next week: they stand by their tick.
+    spread = 1 - bars["encoding"]["x"]["scale"]["paddingInner"]
+    assert 20 < spread * panel["width"] / 3 < 40
     rows = {(row["week"], row["value"]): row for row in result.rows()}
     assert len(_data(line, panel)) == len(rows)
     for row in _data(line, panel):
