@@ -623,6 +623,9 @@ def compare_groups(
     measure = _measure("answered" if answered else kind_of_number, domain, level, way)
     if same_people:
         _check_rounds(samples, way)
+    if a is b:
+        rule = "must be another estimate than a, from which it differs by 0"
+        raise ArgumentError("b", rule, "the same one", "Pass the estimate of the other group")
     rows: list[dict[str, Any]] = []
     for one, other in steps(pairs, "differences"):
         rows += [

@@ -20,13 +20,14 @@ from warner import (
     Categorical,
     Integers,
     Interval,
+    OneOf,
     RandomizedResponse,
     UnaryEncoding,
     UtilityOptimizedRR,
     compare_groups,
     estimate,
 )
-from warner.domains import Product
+from warner.domains import Items, Product
 from warner.domains.derived import Optional
 from warner.errors import ArgumentError, ArgumentTypeError, EmptyError, MismatchError
 from warner.mechanisms import Mechanism, Permanent, UtilityOptimizedRappor, WithNonresponse
@@ -596,3 +597,12 @@ def test_differences_among_those_who_answered_are_of_ratios() -> None:
     assert "among those who answered" in found.table().title and found.to_json()["answered"]
     with pytest.raises(ArgumentTypeError, match="'answered' needs a question"):
         compare_groups(drawn(3, [500, 700]), of="answered")
+
+
+def test_an_estimate_is_not_compared_with_itself() -> None:
+    """Rejects: a table of differences that are 0 because both groups are one."""
+    one = estimate(drawn(1, [1000])[("a",)])
+    refused(ArgumentError, "b: must be another estimate", compare_groups, one, one)
+    ticks = OneOf(Items(["a", "b", "c"]), 4.0, blocks="pairs")
+    items = estimate(ticks.tally(ticks.randomize([["a"], ["b", "c"]] * 300)))
+    refused(ArgumentError, "b: must be another estimate", compare_groups, items, items)
