@@ -520,16 +520,17 @@ class GroupAxis:
                 f"On all questions together, the person has spent at most epsilon = {total}. "
                 f"{better}"
             )
+        times = "both times" if self.rounds == 2 else f"all {self.rounds} times"
         if permanent := permanent_of("", mechanism).values():
             stays = max(one.of_rounds(self.rounds).epsilon for one in permanent)
             return (
-                f"A person who reported all {self.rounds} times and always gave the same answer "
+                f"A person who reported {times} and always gave the same answer "
                 f"has spent epsilon = {stays:.6g} on {these}. A person whose answer changed "
                 f"has spent more, at most epsilon = {self.spent.epsilon:.6g}. This limit is for "
                 f"two people whose answers changed in the same rounds. {better}"
             )
         return (
-            f"A person who reported all {self.rounds} times has spent epsilon = "
+            f"A person who reported {times} has spent epsilon = "
             f"{self.spent.epsilon:.6g} on {these}. {better}"
         )
 

@@ -368,6 +368,9 @@ def test_series_of_weeks() -> None:
         f"always gave the same answer has spent epsilon = {stays:.6g} on this question"
         in kept.spent_text
     )
+    # Rejects "all 2 times".
+    both = estimate(Tally.from_tallies("week", rounds[:2]), time="week").groups
+    assert both is not None and "who reported both times and" in both.spent_text
     wards = estimate({"a": weeks[0], "b": weeks[1]})
     assert wards.groups.rounds == 1 and wards.groups.spent.epsilon <= 1
 
