@@ -55,7 +55,7 @@ def sequence(values: Any, one_each: bool = True) -> list[Any] | tuple[Any, ...] 
         first = int(np.argmax(np.ma.getmaskarray(values).ravel()))
         remedy = "Leave out masked entries, for example with answers.compressed()"
         raise ValuesError(first, "must be an answer", "a masked entry of an array", remedy)
-    answers = values if isinstance(values, list | tuple) else np.asarray(values)
+    answers = values if isinstance(values, list | tuple) else np.asarray(_local(values))
     if isinstance(answers, np.ndarray) and answers.ndim == 0:
         raise ArgumentTypeError("values", _NOT_A_LIST, "one value", _WRAP)
     if len(answers) == 0:
@@ -66,6 +66,15 @@ def sequence(values: Any, one_each: bool = True) -> list[Any] | tuple[Any, ...] 
             raise ArgumentTypeError("values", "must have one dimension or one column", got, remedy)
         answers = answers[:, 0]
     return answers
+
+
+def _local(values: Any) -> Any:
+    """Moments of Arrow and Polars as local times: NumPy would take those of their zone in UTC."""
+    if getattr(getattr(values, "dtype", None), "time_zone", None):
+        return values.dt.replace_time_zone(None)
+    if getattr(getattr(values, "type", None), "tz", None):
+        return values.to_pylist()
+    return values
 
 
 OF_DURATIONS = (

@@ -277,7 +277,9 @@ def _are_empty(column: pa.Array) -> np.ndarray:
 
 
 def _plain(column: pa.Array) -> pa.Array:
-    """A column without a dictionary."""
+    """A column without a dictionary, and with the local times of moments in a time zone."""
+    if pa.types.is_timestamp(column.type) and column.type.tz is not None:
+        return pc.local_timestamp(column)
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 

@@ -11,15 +11,17 @@ says which study and which question it is of, so that is checked too.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from base64 import b64decode
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -31,7 +33,7 @@ from warner._core.errors import FileError, ReportError, message
 from warner._core.extras import duckdb, pa
 from warner._core.foreign_tables import ColumnNames, header_of
 from warner._core.progress import steps
-from warner._core.text import RANDOMISE, RANDOMISE_FIRST
+from warner._core.text import RANDOMISE, RANDOMISE_FIRST, series
 from warner.domains import Domain, Integers
 from warner.io.answer_tables import AGAIN
 from warner.io.csv_format import CsvFormat
@@ -134,6 +136,8 @@ def no_number(cells: Mapping[str, str | None]) -> str | None:
 _PIECE = 2**20  # bytes
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # how a folder says that a value is missing
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
+_MOMENTS = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ_NS")
+_OFFSET = re.compile(r"([+-])([0-9]{2}):?([0-9]{2})")  # of a time zone without a name
 _SUFFIXES = (ParquetFormat.suffix, CsvFormat.suffix)
 
 
@@ -151,6 +155,8 @@ class ForeignFile:
     _texts: frozenset[str] = frozenset()  # the columns of texts
     _bytes: frozenset[str] = frozenset()  # the columns of bytes
     _headers: tuple[dict[str, Any] | None, ...] = ()  # of the frames that it was written from
+    # {column of moments: the time zones that its files name}
+    _zones: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def columns(
         self, mechanism: Mechanism, column: ColumnNames, attribute: str = "NAME"
@@ -234,34 +240,68 @@ def open_foreign(path: str) -> ForeignFile:
     read = "read_csv" if is_text else "read_parquet"
     table = f"{read}([{files}], hive_partitioning=false, {options})"
     bare = ForeignFile(path, (), is_text, tuple(parts), (), table, local)
-    headers: list[dict[str, Any] | None] = [None]
+    metadata: list[dict[bytes, bytes]] = [{}]
     with connection() as database:
         query = f"DESCRIBE SELECT * FROM {table}"
         described = _safely(bare, lambda: database.execute(query).fetchall())
         if not is_text:
-            headers = _headers(bare, database, files, len(parts))
+            metadata = _metadata(bare, database, files, len(parts))
+    different = {json.dumps(header_of(of_file)) for of_file in metadata}
     names = tuple(row[0] for row in described)
     texts = frozenset(row[0] for row in described if row[1] == "VARCHAR")
     binary = frozenset(row[0] for row in described if row[1] == "BLOB")
     streams = () if is_text else local
+    moments = [row[0] for row in described if row[1] in _MOMENTS]
     return replace(
-        bare, names=names, streams=streams, _texts=texts, _bytes=binary, _headers=tuple(headers)
+        bare,
+        names=names,
+        streams=streams,
+        _texts=texts,
+        _bytes=binary,
+        _headers=tuple(map(json.loads, different)),
+        _zones=_zones(moments, metadata) if moments else {},
     )
 
 
-def _headers(
-    file: ForeignFile, database: Any, names: str, many: int
-) -> list[dict[str, Any] | None]:
-    """The different headers of frames in Parquet files; None among them where a file has none."""
+def _metadata(file: ForeignFile, database: Any, names: str, many: int) -> list[dict[bytes, bytes]]:
+    """What Parquet files say of themselves and of the frames that they were written from."""
     query = (
         f"SELECT file_name, key, value FROM parquet_kv_metadata([{names}]) "
-        "WHERE decode(key) IN ('warner', 'PANDAS_ATTRS')"
+        "WHERE decode(key) IN ('warner', 'PANDAS_ATTRS', 'ARROW:schema')"
     )
     stated: dict[str, dict[bytes, bytes]] = {}
     for name, key, value in _safely(file, lambda: database.execute(query).fetchall()):
         stated.setdefault(name, {})[key] = value
-    different = {json.dumps(header_of(metadata)) for metadata in stated.values()}
-    return [json.loads(text) for text in different | ({"null"} if len(stated) < many else set())]
+    return [*stated.values(), *[{}] * (many - len(stated))]
+
+
+def _zones(
+    moments: Sequence[str], metadata: Iterable[Mapping[bytes, bytes]]
+) -> dict[str, list[str]]:
+    """The time zones of columns of moments: Parquet has them in UTC, and Arrow names theirs."""
+    zones: dict[str, set[str]] = {name: set() for name in moments}
+    for of_file in metadata:
+        schema = pa.schema([])
+        if b"ARROW:schema" in of_file:
+            with contextlib.suppress(pa.ArrowException, ValueError):  # of a later Arrow
+                schema = pa.ipc.read_schema(pa.py_buffer(b64decode(of_file[b"ARROW:schema"])))
+        types = dict(zip(schema.names, schema.types, strict=True))
+        for name, of_column in zones.items():
+            of_column.add(getattr(types.get(name), "tz", None) or "UTC")
+    return {name: sorted(of_column) for name, of_column in zones.items()}
+
+
+def _local_in_sql(column: str, zone: str) -> str:
+    """Moments as the dates and times of the clocks in a time zone, whatever the machine's is.
+
+    >>> _local_in_sql("week", "Europe/Berlin"), _local_in_sql("week", "-03:30")
+    ("timezone('Europe/Berlin', week)", "timezone('UTC', week) + INTERVAL '-210' MINUTE")
+    """
+    if offset := _OFFSET.fullmatch(zone):
+        minutes = int(offset[1] + "1") * (60 * int(offset[2]) + int(offset[3]))
+        return f"timezone('UTC', {column}) + INTERVAL '{minutes}' MINUTE"
+    name = zone.replace("'", "''")
+    return f"timezone('{name}', {column})"
 
 
 def _parts(path: str, suffix: str) -> list[str]:
@@ -355,7 +395,7 @@ def tally_foreign(
         of_texts = {a: mechanisms[a] for a in texts}
         decoded = _decoded(file, of_texts, texts, starts, named, by or {}, beside)
         beside = {}  # they are columns of the table
-        file = replace(file, is_text=False, streams=(), _table=_DECODED)
+        file = replace(file, is_text=False, streams=(), _table=_DECODED, _zones={})
         named |= {a: _decoded_names(a, mechanisms[a]) for a in texts}
     counted = together(mechanisms, ways)
     if counted.keys() != mechanisms.keys():
@@ -570,6 +610,10 @@ def _decoded_names(name: str, mechanism: Mechanism) -> dict[str, str]:
 def _require_public(file: ForeignFile, by: Mapping[str, Domain], values: Mapping[str, str]) -> None:
     """Refuse public values that are missing or not declared, or that a folder denies."""
     for name, domain in by.items():
+        if len(zones := file._zones.get(name, ())) > 1:
+            rule = f"has times of several time zones in the column {show(name)}"
+            remedy = "Write dates such as 2026-12-28 into the column in place of the times"
+            raise FileError(file.path, rule, series(zones, "and"), remedy)
         if name not in values:
             if name not in file.names:
                 rule = f"has no public column {show(name)}"
@@ -708,4 +752,6 @@ def _cells(
         is_whole = f"regexp_full_match({column}, '{WHOLE}')"
         cast = f"CASE WHEN {is_whole} THEN TRY_CAST({column} AS BIGINT) END AS {column}"
         parts[name] = cast if file.is_text and is_number else column
+        if name in by and name in file._zones:
+            parts[name] = f"{_local_in_sql(column, file._zones[name][0])} AS {column}"
     return parts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import re
 import warnings
@@ -19,7 +20,8 @@ from warner import Categorical, RandomizedResponse, Study, io
 from warner.app.expected_groups import require_groups
 from warner.app.what_files_hold import CountsBefore
 from warner.domains.interval import Dates
-from warner.errors import ArgumentError, StudyError
+from warner.errors import ArgumentError, FileError, StudyError
+from warner.io.foreign_files import open_foreign, tally_foreign
 from warner.io.public_values import AnswerCopyCheck
 from warner.reports.public_columns import PublicColumn
 from warner.reports.tally import Tally, dump_tallies, load_tallies
@@ -590,3 +592,66 @@ def test_a_question_is_no_public_column(here: Path) -> None:
         "sql", "study.toml", "--dialect", "duckdb", "--table", "t", "--by", "smokes", ok=False
     ).stderr
     assert "not a question, whose answers are secret" in said and "[public." not in said
+
+
+def _moments(path: str, kind: pa.DataType, reports: bool) -> str:
+    """A file of 60 people at half past midnight on a Monday, or half an hour before it."""
+    late = kind.tz is not None and kind.tz.startswith(("America", "-"))
+    local = (
+        datetime.datetime(2026, 12, 27, 23, 30) if late else datetime.datetime(2026, 12, 28, 0, 30)
+    )
+    times = pa.array([local] * 60, pa.timestamp(kind.unit))
+    if kind.tz is not None and kind.tz[0] in "+-":
+        hours = datetime.timedelta(hours=int(kind.tz[:3]))
+        times = pa.array([local - hours] * 60, pa.timestamp(kind.unit)).cast(kind)
+    elif kind.tz is not None:
+        times = pa.compute.assume_timezone(times, kind.tz)
+    column = {"smokes_report": [0, 1, 1] * 20} if reports else {"smokes": ["no", "yes", "yes"] * 20}
+    pq.write_table(pa.table({"visit": times, **column}), path)
+    return path
+
+
+ONE = """
+[public.visit]
+dates = "week"
+[attributes.smokes]
+values = ["no", "yes"]
+mechanism = "RandomizedResponse"
+epsilon = 1.0
+"""
+MOMENTS = [
+    (pa.timestamp("us", "Europe/Berlin"), "2026-W53"),
+    (pa.timestamp("ns", "Europe/Berlin"), "2026-W53"),
+    (pa.timestamp("ms", "America/New_York"), "2026-W52"),
+    (pa.timestamp("us", "+02:00"), "2026-W53"),
+    (pa.timestamp("us", "-03:00"), "2026-W52"),
+    (pa.timestamp("us", "UTC"), "2026-W53"),
+    (pa.timestamp("us"), "2026-W53"),
+]
+
+
+@pytest.mark.parametrize(("kind", "week"), MOMENTS)
+def test_a_time_counts_on_its_date_in_the_time_zone_of_the_file(
+    kind: pa.DataType, week: str, here: Path
+) -> None:
+    """Rejects: weeks that are cut in UTC, or in the time zone of the machine."""
+    Path("one.toml").write_text(ONE)
+    _moments("lake.parquet", kind, True)
+    run("tally", "lake.parquet", "--study", "one.toml", "--by", "visit", "-o", "t.json")
+    assert list(load_tallies("t.json")["smokes"]) == [(week,)]
+    _moments("answers.parquet", kind, False)
+    run("randomize", "one.toml", "answers.parquet", "-o", "reports.csv")
+    assert set(io.read_public("reports.csv")["visit"]) == {week}
+    column = pq.read_table("answers.parquet")["visit"]
+    assert set(Dates("week").decode(Dates("week").encode(column))) == {week}
+
+
+def test_times_of_two_time_zones_in_one_column_are_refused(here: Path) -> None:
+    """Rejects: parts of one table whose weeks are cut in the time zone of the first part."""
+    Path("lake.parquet").mkdir()
+    for i, (kind, _) in enumerate(MOMENTS[:3:2]):
+        _moments(f"lake.parquet/part-{i}.parquet", kind, True)
+    mechanisms, by = Study.parse(ONE).mechanisms, {"visit": Dates("week")}
+    with pytest.raises(FileError, match="'visit'; got America/New_York and Europe/Berlin"):
+        tally_foreign(open_foreign("lake.parquet"), mechanisms, by=by)
+    assert tally_foreign(open_foreign("lake.parquet"), mechanisms)["smokes"].n == 120
