@@ -320,7 +320,9 @@ class Lines:
         elapsed = self._notices.elapsed()
         is_open = bool(stages) and stages[-1].total is None and not self._told
         if text is None and stages and elapsed - self._told >= (_LONG if is_open else _NEWS):
-            text = f"{', '.join(map(str, stages))}, after {duration(elapsed)}."
+            # What has no end within a stage that has one does not say how far the work is.
+            of_known = [each for each in stages if each.total is not None]
+            text = f"{', '.join(map(str, of_known or stages))}, after {duration(elapsed)}."
         if text is not None:
             print(visible(text), file=sys.stderr, flush=True)
         if text is not None or not stages:

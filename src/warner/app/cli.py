@@ -201,7 +201,8 @@ class _Group(PlainErrors, click.Group):
 @click.group(
     cls=_Group,
     epilog="A command ends with status 0 when all is done, 1 after an error or a failed audit, 2 "
-    "for a wrong command line, and 130 after Ctrl-C. To complete commands with the Tab key, run in "
+    "for a wrong command line, 75 where another run uses the same checkpoint (try again later), "
+    "and 130 after Ctrl-C. To complete commands with the Tab key, run in "
     'bash: eval "$(_WARNER_COMPLETE=bash_source warner)". In zsh or fish, write zsh_source or '
     "fish_source in place of bash_source.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},

@@ -128,3 +128,18 @@ def test_a_pipe_gets_the_result_and_nothing_else(here: Path) -> None:
         "t.json: these reports are simulated; they were made with a seed. If the answers were drawn "
         "with the same seed, estimates can be far off: then take another seed\n"
     )
+
+
+def test_iterations_of_a_test_are_not_said_to_be_of_the_files_that_are_counted(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Rejects: counting bytes: 5 of 2,000, iterations: 2, where files have no iterations."""
+    clock = Clock()
+    with progress(Lines(clock)), stage("counting bytes", 2000) as tell:
+        tell(5)
+        with stage("iterations") as tell_iterations:
+            for done in range(3):
+                clock.now += 31.0
+                tell_iterations(done)
+    said = capsys.readouterr().err
+    assert "counting bytes: 5 of 2,000, after" in said and "iterations" not in said
