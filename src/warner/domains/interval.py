@@ -305,6 +305,31 @@ class Dates(Domain):
         self.unit: str = choice("unit", unit, UNITS)
         self.size = _SIZES[self.unit]
 
+    @property
+    def form(self) -> str:
+        """How a value is written, in words."""
+        return {
+            "day": "a date such as 2026-12-28",
+            "week": "a date such as 2026-12-28 or a week such as 2026-W53",
+            "month": "a date such as 2026-12-28 or a month such as 2026-12",
+        }[self.unit]
+
+    def remedy_of(self, value: Any, column: str | None) -> str | None:
+        """What to do about a value that is no date, where it says so; ``column`` is its name.
+
+        >>> Dates("week").remedy_of("2025-W53", "week")
+        'The weeks of 2025 end with 2025-W52'
+        """
+        text = value if isinstance(value, str) else ""
+        match = _LABELS["week"].fullmatch(text)
+        if match and self.unit == "week" and 1 <= int(match[1]) <= _LAST.year:
+            last = datetime.date(int(match[1]), 12, 28).isocalendar().week  # always in the last
+            return f"The weeks of {match[1]} end with {match[1]}-W{last}"
+        if re.match("[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]", text):
+            in_sql = f" (in SQL: CAST({column} AS DATE))" if column else ""
+            return f"Write the date without the time{in_sql}"
+        return None
+
     def encode(self, values: Any) -> np.ndarray:
         """The index (n,) of the unit that holds each date."""
         dates = sequence(values)

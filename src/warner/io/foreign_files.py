@@ -35,6 +35,7 @@ from warner._core.foreign_tables import ColumnNames, header_of
 from warner._core.progress import steps
 from warner._core.text import RANDOMISE, RANDOMISE_FIRST, series
 from warner.domains import Domain, Integers
+from warner.domains.interval import Dates
 from warner.io.answer_tables import AGAIN
 from warner.io.csv_format import CsvFormat
 from warner.io.data_sets import state_of
@@ -64,7 +65,7 @@ from warner.io.parquet_format import (
     is_remote,
     redacted_address,
 )
-from warner.io.public_values import holds_integers
+from warner.io.public_values import holds_integers, remedy_of
 from warner.io.report_file import open_reports
 from warner.io.stated_headers import StatedHeader
 from warner.mechanisms import Mechanism
@@ -634,6 +635,12 @@ def _require_public(file: ForeignFile, by: Mapping[str, Domain], values: Mapping
         if folder is None:
             rule = f"folder {name}={text}: the study does not declare the value {text}"
             remedy = f"Declare it in [public.{name}], or rename the folder"
+            if isinstance(domain, Dates):
+                rule = f"folder {name}={text} must be named after {domain.form}"
+                remedy = domain.remedy_of(text, None) or "Rename the folder"
+                raise ReportError(file.path, rule, None, remedy)
+            if (nearest := remedy_of(name, domain, text)) is not None:
+                remedy = nearest
             raise ReportError(file.path, f"{rule} for {name}", None, remedy)
         if name in file.names and (rows := _rows_elsewhere(file, name, domain, folder)):
             many = "1 row" if rows == 1 else f"{rows:,} rows"

@@ -24,7 +24,9 @@ from warner._core.extras import pa, pc
 from warner._core.foreign_tables import ColumnNames, about_repeated, frame_of, header_of, index_of
 from warner._core.text import MADE_BY
 from warner.domains import Domain
+from warner.domains.interval import Dates
 from warner.io.parquet_format import StreamedColumns
+from warner.io.public_values import remedy_of
 from warner.io.stated_headers import StatedHeader
 from warner.mechanisms import Mechanism
 from warner.reports.counting import require_room
@@ -516,6 +518,11 @@ def checked_groups(
                 "must have a declared value in every row: a text, an integer, a boolean or a date"
             )
             remedy = "Correct these rows, or declare their values in the study"
+            if isinstance(domain := domains[name], Dates):
+                rule, remedy = f"must be {domain.form} in every row", "Correct these rows"
+                got = [each.removesuffix(" that is not declared") for each in got]
+            first = next((value for value in wrong if value is not None), None)
+            remedy = remedy_of(name, domain, first) or remedy
             if strange == {"a pandas Period"}:
                 rule, got = "must be a text, an integer, a boolean or a date", [*strange]
                 remedy = AS_TEXTS

@@ -14,10 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from warner._core.checks import show
 from warner._core.errors import ArgumentError, ArgumentTypeError, ReportError, ValuesError, message
 from warner._core.extras import pa
 from warner._core.text import look, meant
 from warner.domains import Categorical, Domain
+from warner.domains.interval import Dates
 from warner.reports.public_columns import Groups, Value, groups_of_codes
 
 # Groups that are no groups: spreadsheets add up their columns.
@@ -91,18 +93,35 @@ def indices_of_groups(
     where = f"{path}: line {lines[wrong[0]]:,}: column {name!r}"
     rule = "holds a value that the study does not declare"
     got = f"an undeclared value in {len(wrong):,} of {len(texts):,} groups"
-    # The value itself is not shown: it is an answer where columns were exchanged.
-    labels = domain.text.labels if isinstance(domain, Categorical) else None
-    remedy = (
-        meant(texts[wrong[0]] or "", labels or ())
-        or f"Correct the value, or declare it in [public.{name}]"
-    )
+    remedy = f"Correct the value, or declare it in [public.{name}]"
+    if isinstance(domain, Dates):
+        rule, remedy = f"must be {domain.form}", "Correct the value"
+        got = f"something else in {len(wrong):,} of {len(texts):,} groups"
+    remedy = remedy_of(name, domain, texts[wrong[0]]) or remedy
     if not texts[wrong[0]]:
         rule, got = "must have an entry in every row", "an empty cell"
         remedy = "Write the entry into each row, also where the table has merged cells"
     if look(texts[wrong[0]] or "") in TOTALS:
         remedy = "If the line adds up other lines, delete it, because its people would count twice"
     raise ReportError(where, rule, got, remedy)
+
+
+def remedy_of(name: str, domain: Domain | None, value: Any) -> str | None:
+    """What to do about a value that a public column does not have, where it says what is meant.
+
+    >>> remedy_of("region", Categorical(["north", "south"]), "North")
+    "Write 'north', as in the study: capitals and spaces count"
+    """
+    # The value itself is not shown: it is an answer where columns were exchanged.
+    if isinstance(domain, Dates):
+        return domain.remedy_of(value, name)
+    labels = domain.text.labels if isinstance(domain, Categorical) else None
+    if not labels or not isinstance(value, str):
+        return None
+    for label in labels:
+        if label.strip().lower() == value.strip().lower():
+            return f"Write {show(label)}, as in the study: capitals and spaces count"
+    return meant(value, labels)
 
 
 def groups_in(columns: Mapping[str, Domain], indices: Mapping[str, np.ndarray]) -> Groups:

@@ -9,6 +9,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -655,3 +656,53 @@ def test_times_of_two_time_zones_in_one_column_are_refused(here: Path) -> None:
     with pytest.raises(FileError, match="'visit'; got America/New_York and Europe/Berlin"):
         tally_foreign(open_foreign("lake.parquet"), mechanisms, by=by)
     assert tally_foreign(open_foreign("lake.parquet"), mechanisms)["smokes"].n == 120
+
+
+WARDS_AND_WEEKS = ONE + '[public.ward]\nvalues = ["north", "south"]\n'
+STRANGE = [
+    ("visit", "2025-W53", "a week such as 2026-W53", "The weeks of 2025 end with 2025-W52."),
+    ("visit", "2026-W54", "a week such as 2026-W53", "The weeks of 2026 end with 2026-W53."),
+    ("visit", "50", "a date such as 2026-12-28 or a week such as 2026-W53", ""),
+    ("visit", "2026-12-28 00:30:00", "a date such as", "Write the date without the time"),
+    ("ward", "North", "", "Write 'north', as in the study: capitals and spaces count."),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "form", "remedy"), STRANGE)
+def test_what_is_wrong_with_a_public_value_is_said(
+    name: str, value: str, form: str, remedy: str, here: Path
+) -> None:
+    """Rejects: a string that is not declared, or declare it in [public.visit], for a date."""
+    Path("one.toml").write_text(WARDS_AND_WEEKS)
+    rows = {"smokes_report": [0, 1, 1] * 20}
+    pq.write_table(pa.table({name: [value] * 60, **rows}), "lake.parquet")
+    Path(f"folder/{name}={value}").mkdir(parents=True)
+    pq.write_table(pa.table(rows), f"folder/{name}={value}/a.parquet")
+    counts = run("sql", "one.toml", "--dialect", "duckdb", "--table", "lake.parquet", "--by", name)
+    with duckdb.connect() as database:
+        database.sql(counts.stdout.rstrip().removesuffix(";")).write_csv("counts.csv")
+    for command in (
+        ("lake.parquet", "--by", name),
+        ("folder", "--by", name),
+        ("--counts", "counts.csv"),
+    ):
+        said = run("tally", *command, "--study", "one.toml", "-o", "t.json", ok=False).stderr
+        assert form in said and remedy in said
+        assert name == "ward" or "declare" not in said
+    if " " in value:
+        assert "(in SQL: CAST(visit AS DATE))" in said
+
+
+def test_counts_of_several_files_say_which_groups_more_than_one_has(here: Path) -> None:
+    """Rejects: two days of one week that add up without a word, where merge says it."""
+    Path("one.toml").write_text(ONE)
+    for i, day in enumerate(("2026-12-26", "2026-12-27")):
+        rows = np.random.default_rng(i).integers(0, 2, 60 + i)
+        pq.write_table(pa.table({"visit": [day] * len(rows), "smokes_report": rows}), "t.parquet")
+        counts = run(
+            "sql", "one.toml", "--dialect", "duckdb", "--table", "t.parquet", "--by", "visit"
+        )
+        with duckdb.connect() as database:
+            database.sql(counts.stdout.rstrip().removesuffix(";")).write_csv(f"{i}.csv")
+    done = run("tally", "--counts", "0.csv", "1.csv", "--study", "one.toml", "-o", "t.json")
+    assert "1 group is in more than one file: 2026-W52.\n" in done.stderr

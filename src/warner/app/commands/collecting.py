@@ -723,12 +723,17 @@ def merge(
 
 def _about_sum(added: Mapping[str, Tally]) -> str:
     """How many reports were added of which file, and which groups several files have."""
+    counted = [f"{plural(t.n, 'report', 'reports')} of {path}" for path, t in added.items()]
+    return " ".join([f"Added: {listed(counted)}.", *_about_groups(added)])
+
+
+def _about_groups(added: Mapping[str, Tally]) -> list[str]:
+    """Which groups several files have, and which one file alone, in sentences."""
     from warner.results.from_tally import label
 
-    counted = [f"{plural(t.n, 'report', 'reports')} of {path}" for path, t in added.items()]
-    said = f"Added: {listed(counted)}."
     if not next(iter(added.values())).names:
-        return said
+        return []
+    said = []
     files_of = Counter(key for tally in added.values() for key in tally)
     names = {key: label(key) if len(key) == 1 else f"({label(key)})" for key in files_of}
     several = [names[key] for key, files in files_of.items() if files > 1]
@@ -736,7 +741,7 @@ def _about_sum(added: Mapping[str, Tally]) -> str:
     for where, groups in (("more than one file", several), ("one file alone", alone)):
         if groups:
             are = "group is" if len(groups) == 1 else "groups are"
-            said += f" {len(groups):,} {are} in {where}: {listed(groups)}."
+            said.append(f"{len(groups):,} {are} in {where}: {listed(groups)}.")
     return said
 
 
@@ -942,4 +947,9 @@ def tallies_of_counts(
             warn_of_simulation(path)
     if not totals:
         raise EmptyError("--counts", "has nothing to count, because no table has rows")
+    if len(totals) > 1:
+        of_files = {path: next(iter(tallies.values())) for path, tallies in totals.items()}
+        if len({tuple(tally.names) for tally in of_files.values()}) == 1:
+            for sentence in _about_groups(of_files):
+                say(sentence)
     return totals
