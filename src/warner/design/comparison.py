@@ -99,6 +99,11 @@ def _mean_error(truth: np.ndarray, fit: Fit, domain: Domain) -> float:
     return float(np.linalg.norm(fit.mean.value - truth @ points))
 
 
+def _wasserstein(truth: np.ndarray, fit: Fit, domain: Domain) -> float:
+    """The Wasserstein-1 distance of two distributions: labels are 1 apart, bins their width."""
+    return metrics.wasserstein1(truth, fit.shares, domain.bin_width or 1.0)
+
+
 def _cumulative_error(truth: np.ndarray, fit: Fit, domain: Domain) -> float:
     """The sum over the steps of the distribution function of its squared errors."""
     difference = (fit.shares - truth)[cumulative_on(domain).order]
@@ -137,7 +142,7 @@ LOSSES: dict[str, Loss] = {
     "max": Loss("largest absolute error", _of_shares(lambda p, q: float(np.abs(p - q).max()))),
     "w1": Loss(
         "Wasserstein-1 distance, in the unit of the values",
-        _of_shares(metrics.wasserstein1),
+        _wasserstein,
         "line",
     ),
     "cdf": Loss("sum of squared errors of the distribution function", _cumulative_error, "line"),
@@ -224,7 +229,9 @@ def _are_shares(floats: np.ndarray, given: Any, domain: Domain) -> bool:
 
 
 def _floats(given: Any) -> np.ndarray | None:
-    """The numbers of an array or a list of floats; None for anything else."""
+    """The numbers of an array, a column of a frame or a list of floats; None for anything else."""
+    if hasattr(given, "to_numpy"):
+        given = given.to_numpy()
     if isinstance(given, np.ndarray):
         return given.astype(np.float64) if given.dtype.kind == "f" else None
     if isinstance(given, list | tuple) and all(isinstance(v, float) for v in given):

@@ -89,7 +89,7 @@ _COUNT_AGAIN = "Count the reports again with 'warner tally'"
 MOST_PER_PERSON = 10_000  # reports of one person, in all
 _MOST_PEOPLE = 2**53  # whose number is exact in double precision
 _SHOWN = 20  # groups in a notebook
-_MOST_FILES = 1000  # that a tally remembers
+_MOST_FILES = 10_000  # that a tally remembers: 360 kB of its file
 AND_OTHERS = "others"  # beside fingerprints of files: not all that were counted are known
 _FIRST = 64  # counts of a group that are looked at first: few have a common factor
 
@@ -830,7 +830,7 @@ class Tally(Hinting):
         return self._but(sources=of_collectors(self.sources, marks))
 
     def of_files(self, fingerprints: Iterable[str]) -> Tally:
-        """The same counts, as those of files with these fingerprints, of which 1,000 are kept."""
+        """The same counts, as those of files with these fingerprints, of which 10,000 are kept."""
         return self._but(files=files_together([(self.n, frozenset(fingerprints))]))
 
     def of_others(self) -> Tally:

@@ -201,8 +201,11 @@ def test_few_people_who_report_the_same_are_no_file_that_was_counted(lake: Path)
     assert "hold the reports of at least 1 file. Count all files in one run, or add" in done.stderr
 
 
-def test_a_sum_of_more_files_than_it_remembers_is_no_part_of_another() -> None:
+def test_a_sum_of_more_files_than_it_remembers_is_no_part_of_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Rejects a list of files that begins anew when it is full: a sum of few would hold it."""
+    monkeypatch.setattr("warner.reports.tally._MOST_FILES", 1000)
     coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
     one = coin.tally(coin.reports([0, 1]))
     total = merge(one.of_others().of_files([f"{i:032x}"]) for i in range(1500))

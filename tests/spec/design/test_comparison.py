@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
@@ -428,6 +429,20 @@ def test_points_on_a_line_in_any_order_have_the_same_ranges_and_quantiles() -> N
         points = warner.domains.Points(mixed[:, None].astype(float).tolist())
         other = error(shares[mixed], replace(fit, probabilities=estimate[mixed]), points)
         assert other == pytest.approx(straight)
+
+
+def test_distances_are_in_the_unit_of_the_values_and_shares_may_stand_in_a_frame() -> None:
+    """Rejects: distances in bins, below the error of the mean; shares of a column as answers."""
+    shares = np.arange(1.0, 33.0) / np.arange(1.0, 33.0).sum()
+    losses: dict[int, list[float]] = {}
+    for high in (1, 10_000):
+        for truth in (shares, pd.Series(shares)):
+            how: Any = {"epsilon": 1.0, "n": 500, "runs": 2, "loss": ["w1", "mae_mean"], "seed": 1}
+            league = warner.benchmark(truth, Interval(0, high, bins=32), ["SW"], ["em:20"], **how)
+            rows = {row["loss"]: row["mean"] for row in league.rows()}
+            assert rows["w1"] >= rows["mae_mean"]
+            losses.setdefault(high, []).append(rows["w1"])
+    assert losses[1][0] == losses[1][1] == pytest.approx(losses[10_000][0] / 10_000)
 
 
 def test_divergences_and_the_most_common_values() -> None:
