@@ -111,6 +111,11 @@ for (const file of ["finite.json", "rounds.json"]) {
       const sealed = await warner.seal(survey, person);
       assert.equal(warner.hexadecimal(warner.body(survey, [sealed])), body);
       assert.equal(next.used(), used);
+      // A memo of an old answer beside an answer that is wrong, or not there, is not sent.
+      const [question] = Object.keys(answers);
+      for (const wrong of [{ ...answers, [question]: "no such answer" }, {}, null]) {
+        await assert.rejects(warner.seal(survey, { ...person, answers: wrong }), refused("bad_answer"));
+      }
     });
   }
 }

@@ -1995,6 +1995,7 @@ function recordOfBlock(survey, block, answers, next, memos) {
   );
   const { attributes, program, sampler } = all[block];
   const rule = "is of no question that this person was asked";
+  checkIsObject(answers);
   for (const name of Object.keys(answers)) {
     insist(attributes.includes(name), "bad_answer", name, rule);
   }
@@ -2027,7 +2028,7 @@ async function seal(survey, person) {
   const invited = survey.access !== "open";
   const shown = publicIndices(survey, columns).map(int32);
   if (survey.program === void 0) checkNames(survey, answers);
-  const records = survey.program === void 0 ? survey.questions.map((question) => survey.repeat === void 0 ? randomize(question, given(question, answers), next) : degrade(question.program, memoOf(question.name, memos), next)) : [recordOfBlock(
+  const records = survey.program === void 0 ? survey.questions.map((question) => survey.repeat === void 0 ? randomize(question, given(question, answers), next) : fromMemo(question, answers, memos, next)) : [recordOfBlock(
     survey,
     block ?? -1,
     answers,
@@ -2043,13 +2044,22 @@ async function seal(survey, person) {
   }
   return joined([first, ...shown, ...records]);
 }
+function fromMemo(question, answers, memos, next) {
+  encode(question, given(question, answers));
+  return degrade(question.program, memoOf(question.name, memos), next);
+}
 var OF_PERSON = ["answers", "block", "public", "code", "token", "memos"];
 var ID_LENGTH = 16;
 var TOKEN_LENGTH = 288;
 function firstLength({ access }) {
   return access === "tokens" ? TOKEN_LENGTH : ID_LENGTH;
 }
+function checkIsObject(answers) {
+  const rule = "must be an object of questions and their answers";
+  insist(typeof answers === "object" && answers !== null, "bad_answer", "answers", rule);
+}
 function checkNames({ questions }, answers) {
+  checkIsObject(answers);
   for (const name of Object.keys(answers)) {
     const known = questions.some((question) => question.name === name);
     insist(known, "bad_answer", name, "is no question of the survey");

@@ -139,6 +139,7 @@ function recordOfBlock(survey, block, answers, next, memos) {
     "must be one of the blocks");
   const { attributes, program, sampler } = all[block];
   const rule = "is of no question that this person was asked";
+  checkIsObject(answers);
   for (const name of Object.keys(answers)) {
     insist(attributes.includes(name), "bad_answer", name, rule);
   }
@@ -199,7 +200,7 @@ export async function seal(survey, person) {
   const records = survey.program === undefined
     ? survey.questions.map((question) => (survey.repeat === undefined
       ? randomize(question, given(question, answers), next)
-      : degrade(question.program, memoOf(question.name, memos), next)))
+      : fromMemo(question, answers, memos, next)))
     : [recordOfBlock(
       survey, block ?? -1, answers, next, survey.repeat === undefined ? undefined : memos ?? {},
     )];
@@ -215,6 +216,20 @@ export async function seal(survey, person) {
   return joined([first, ...shown, ...records]);
 }
 
+/**
+ * The report from the permanent one, of an answer that the question can have.
+ *
+ * @param {Question} question
+ * @param {Readonly<Record<string, Answer>>} answers
+ * @param {Readonly<Record<string, Uint8Array>> | undefined} memos
+ * @param {Words} next
+ * @returns {Uint8Array}
+ */
+function fromMemo(question, answers, memos, next) {
+  encode(question, given(question, answers)); // or a memo of an old answer goes on being sent
+  return degrade(question.program, memoOf(question.name, memos), next);
+}
+
 const OF_PERSON = ["answers", "block", "public", "code", "token", "memos"];
 const ID_LENGTH = 16;
 const TOKEN_LENGTH = 288; // its random prefix, and the signature
@@ -224,6 +239,12 @@ function firstLength({ access }) {
   return access === "tokens" ? TOKEN_LENGTH : ID_LENGTH;
 }
 
+/** Refuse answers that are not there, as before settings are loaded. @param {unknown} answers */
+function checkIsObject(answers) {
+  const rule = "must be an object of questions and their answers";
+  insist(typeof answers === "object" && answers !== null, "bad_answer", "answers", rule);
+}
+
 /**
  * Refuse an answer to what is no question of the survey.
  *
@@ -231,6 +252,7 @@ function firstLength({ access }) {
  * @param {Readonly<Record<string, Answer>>} answers
  */
 export function checkNames({ questions }, answers) {
+  checkIsObject(answers);
   for (const name of Object.keys(answers)) {
     const known = questions.some((question) => question.name === name);
     insist(known, "bad_answer", name, "is no question of the survey");

@@ -151,8 +151,8 @@ async function givesUp({ key, made = 0 }) {
  */
 function checkAnswers(asked, answers) {
   const { questions, program } = asked;
-  const names = Object.keys(answers);
   warner.checkNames(asked, answers);
+  const names = Object.keys(answers);
   const ofBlock = program !== undefined && warner.blocks(program).some(
     (/** @type {any} */ { attributes }) => attributes.length === names.length
       && names.every((name) => attributes.includes(name)),
