@@ -18,7 +18,6 @@ Source: Binder (1983); Fuller (1975); METHODS 10.10.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -39,7 +38,7 @@ INTERVALS_OF_DRAWN = (
 )
 _FEWEST_IDS = 10  # people, from which on a run of whole numbers is no chance
 _FAR_WEIGHT = 20  # times the middle weight, from which on a weight may be a code such as 999
-_NINES = re.compile(r"-9+|99+")
+_CODES = [-9.0, *(sign * (10.0**digits - 1) for digits in range(2, 16) for sign in (-1, 1))]
 _NO_SPREAD = 1e-9  # of the largest variance, below which a direction has none
 
 
@@ -358,9 +357,9 @@ def _doubt_of_weights(name: str, weights: np.ndarray, sizes: np.ndarray) -> str:
 
 
 def code_of_missing(name: str, column: np.ndarray, sizes: np.ndarray | None = None) -> str:
-    """That a number may stand for "nothing is known", such as 999 or -9, in words; else "".
+    """That numbers may stand for "nothing is known", such as 999 or -9, in words; else "".
 
-    It is written with nines alone, and lies further from all other numbers than these from each
+    They are written with nines alone, and lie further from all other numbers than these from each
     other, or below 0 where no other number does.
 
     Shapes: column (m,) numbers, sizes (m,) of people.
@@ -368,17 +367,26 @@ def code_of_missing(name: str, column: np.ndarray, sizes: np.ndarray | None = No
     >>> code_of_missing("age", np.array([18.0, 79.0, 40.0, 999.0]))
     'age is 999 for 1 of 4 people, far from all other numbers (18 to 79)'
     """
-    for code in (column.min(), column.max()):
-        is_code = column == code
-        if not _NINES.fullmatch(f"{code:.17g}") or is_code.all():
-            continue
-        low, high = column[~is_code].min(), column[~is_code].max()
-        is_far = max(low - code, code - high) > high - low
-        if is_far or (code < 0 <= low):
-            which = "far from all other numbers" if is_far else "below 0, unlike all other numbers"
-            people = _people(is_code, np.ones(len(column)) if sizes is None else sizes)
-            return f"{name} is {code:g} {people}, {which} ({low:.6g} to {high:.6g})"
-    return ""
+    of_nines = np.isin(column, _CODES)
+    if of_nines.all():
+        return ""
+    low, high = column[~of_nines].min(), column[~of_nines].max()
+    nines = np.unique(column[of_nines])
+    is_far = np.maximum(low - nines, nines - high) > high - low
+    is_below = (nines < 0) & (low >= 0)
+    codes = nines[is_far | is_below]
+    if not len(codes):
+        return ""
+    is_code = np.isin(column, codes)
+    low, high = column[~is_code].min(), column[~is_code].max()
+    which = "unlike all other numbers"
+    if is_far[is_far | is_below].all():
+        which = "far from all other numbers"
+    elif (codes < 0).all():
+        which = f"below 0, {which}"
+    listed = " or ".join(f"{code:.15g}" for code in codes)
+    people = _people(is_code, np.ones(len(column)) if sizes is None else sizes)
+    return f"{name} is {listed} {people}, {which} ({low:.6g} to {high:.6g})"
 
 
 def are_numbers_of_people(column: np.ndarray) -> bool:

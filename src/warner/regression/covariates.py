@@ -351,8 +351,8 @@ def doubts_of_columns(columns: Mapping[str, Column], names: Iterable[str]) -> tu
     used = [name for name in dict.fromkeys(names) if name in columns]
     codes = [code_of_missing(n, columns[n]) for n in used if columns[n].dtype.kind == "f"]
     return tuple(
-        f"WARNING: {code}. If this number stands for a missing value, all coefficients are wrong: "
-        "leave these people out."
+        f"WARNING: {code}. If this stands for a missing value, all coefficients are wrong: leave "
+        "these people out."
         for code in codes
         if code
     )

@@ -328,6 +328,7 @@ def test_questions_that_the_formula_does_not_name_leave_nobody_out(tmp_path: Pat
         ([-9, -3, 4, 2], False),
         ([0, 4, 12, 9], False),
         ([18, 79, 40, 998], False),  # which is no code that everybody uses
+        ([18, 79, 40, -9, -99], True),
     ],
 )
 def test_codes_of_missing_numbers_are_doubted(numbers: list[int], is_code: bool) -> None:
@@ -366,6 +367,31 @@ def test_codes_stand_as_a_warning_where_the_number_is(tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     run("report", str(path), "--design", "said=crosswise:1/4", *by_w, "-o", str(page))
     assert page.read_text().count(of_weight) == 2  # in short, and above the table
+
+
+def test_a_code_in_a_column_is_said_with_its_remedy(tmp_path: Path) -> None:
+    """Rejects -99 as the one end of a range, and a second code that hides the first."""
+    ages = np.array([18.0, 79.0, 99.0, -9.0, -99.0, -99.0])
+    said = "age is -99 or -9 for 3 of 6 people, below 0, unlike all other numbers (18 to 99)"
+    assert code_of_missing("age", ages) == said
+    assert "-99 or 999 for 2 of 4 people, far from" in code_of_missing(
+        "age", np.array([18.0, 79.0, 999.0, -99.0])
+    )
+    path = tmp_path / "m99.csv"
+    lines = [
+        f"{'same' if i % 3 else 'different'},{-99 if i < 30 else i % 50 + 20},{i % 40}"
+        for i in range(400)
+    ]
+    path.write_text("\n".join(["cheat,age,years", *lines]))
+    fit = ("regress", str(path), "cheat ~ age + years", "--design", "crosswise:1/4")
+    notes = " ".join(run(*fit).output.split())
+    assert (
+        "age is -99 for 30 of 400 people, far from all other numbers (20 to 69). If this means no "
+        "answer, empty these cells: --drop-missing then leaves these people out. The smallest and "
+        "the largest number of each column: years 0 to 39."
+    ) in notes
+    path.write_text(path.read_text().replace(",-99,", ",,"))
+    assert "age is" not in run(*fit, "--drop-missing").output
 
 
 def test_true_numbers_are_no_codes() -> None:

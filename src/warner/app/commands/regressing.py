@@ -15,7 +15,7 @@ import numpy as np
 from warner import io as files
 from warner._core.checks import unknown
 from warner._core.errors import ArgumentError, FileError, ReportError
-from warner._core.survey_design import SurveyDesign
+from warner._core.survey_design import SurveyDesign, code_of_missing
 from warner._core.table import Column, Table
 from warner._core.text import look, meant
 from warner.app.commands.options import (
@@ -556,12 +556,22 @@ def _references(
 
 
 def _slips(columns: Mapping[str, np.ndarray], coded: Sequence[str]) -> Iterator[str]:
-    """What shows slips of the pen: labels that look alike, and the ends of numbers."""
+    """What shows slips of the pen: labels that look alike, codes, and the ends of numbers."""
     numbers = {name: column for name, column in columns.items() if column.dtype.kind == "f"}
     for name, column in columns.items():
         if name not in numbers:
             yield from written_alike(name, dict.fromkeys(column.tolist()))
-    ends = [f"{name} {c.min():,.6g} to {c.max():,.6g}" for name, c in numbers.items()]
+    doubts = {n: code_of_missing(n, c) for n, c in numbers.items() if n not in coded}
+    for code in filter(None, doubts.values()):
+        yield (
+            f"{code}. If this means no answer, empty these cells: --drop-missing then leaves these "
+            "people out."
+        )
+    ends = [
+        f"{name} {c.min():,.6g} to {c.max():,.6g}"
+        for name, c in numbers.items()
+        if not doubts.get(name)
+    ]
     if ends:
         yield f"The smallest and the largest number of each column: {', '.join(ends)}."
     # Of two numbers, a slope is the difference of both.
