@@ -21,7 +21,7 @@ from warner.app.new_study.text import toml
 from warner.app.terminal import plural, show
 from warner.design.audits import Audit, audit
 from warner.design.default_errors import LOSS_NAMES, can_simulate, is_same_law, law_of
-from warner.design.paper_plans import PlannedDesign, table_of_designs
+from warner.design.paper_plans import PlannedDesign, WidestAnswer, table_of_designs
 from warner.design.planning import BudgetRow, Plan, RankedMechanism, WantedDifference
 from warner.design.privacy_words import Odds, about_draw, certainty, odds_of, of_guarantee
 from warner.design.proposal import expect, in_points, is_near_half, near_half, scenarios_of
@@ -321,14 +321,15 @@ def _about_design(planned: PlannedDesign) -> Iterator[str]:
     if planned.has_width:
         n, needed = ranking.n, planned.people_for_width
         size, with_people = design.domain.size, f"With {plural(n, 'person', 'people')}"
-        another = " For another share, add --share." if planned.share == 1 / size else ""
+        usual = 0.5 if size == 2 else WidestAnswer.of(design).share
+        another = " For another share, add --share." if planned.share == usual else ""
+        of_share = f"the 95 % interval of a share of {100 * planned.share:.3g} %"
         yield (
-            f"{with_people}, the 95 % interval of a share of {100 * planned.share:.3g} % is about "
-            f"{_plus_minus(planned.width(n))}.{another}"
+            f"{with_people}, {of_share} is about {_plus_minus(planned.width(n))}.{another}"
             if size == 2
-            else f"{with_people}, if all {size} answers are equally common "
-            f"({100 * planned.share:.3g} % each), the 95 % interval of each share is at most about "
-            f"{_plus_minus(planned.width(n))}."
+            else f"{with_people}, {of_share} is at most about {_plus_minus(planned.width(n))}, if "
+            f"the other answers are equally common. It is the widest for "
+            f"{as_text(planned.widest.answer)!r}.{another}"
         )
         if size == 2 and planned.share < 0.5 and planned.width(n) >= 2 * planned.share:
             yield (

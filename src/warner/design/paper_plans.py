@@ -48,6 +48,36 @@ class Pair:
 
 
 @dataclass(frozen=True)
+class WidestAnswer:
+    """The answer with the widest interval, where the other answers are equally common."""
+
+    answer: Any
+    share: float
+    variance: float  # of the estimate from one person
+
+    @classmethod
+    def of(cls, design: PaperDesign, share: float | None = None) -> WidestAnswer:
+        """The widest at a share; None for that of all shares, which is near 50 %."""
+        channel, size = design.channel(), design.domain.size
+
+        def variances(share: float) -> np.ndarray:
+            shares = np.full((size, size), (1 - share) / (size - 1))
+            np.fill_diagonal(shares, share)
+            return np.array([channel.variance(each)[x] for x, each in enumerate(shares)])
+
+        if share is None:
+            none, everybody = variances(0.0), variances(1.0)
+            # The variance is a line in the share, less its square.
+            peaks = np.clip((1 + everybody - none) / 2, 0.0, 1.0)
+            heights = none + (1 + everybody - none - peaks) * peaks
+            share = float(peaks[np.argmax(heights.round(9))])
+        of_answers = variances(share)
+        # Of two answers the share is that of the second.
+        widest = 1 if size == 2 else int(np.argmax(of_answers.round(9)))
+        return cls(design.domain.labels[widest], share, float(of_answers[widest]))
+
+
+@dataclass(frozen=True)
 class PlannedDesign:
     """A design for paper, with what to expect of it."""
 
@@ -89,11 +119,12 @@ class PlannedDesign:
 
     def width(self, people: int) -> float:
         """The width of the 95 % interval with so many people: of several answers the widest."""
-        size = self.design.domain.size
-        theta = _theta(self.design.domain, self.share)
-        shares = np.full(size, 1 / size) if theta is None else np.array(theta)
-        widest = float(self.design.channel().variance(shares).max())
-        return _width(2 * widest * self.design_effect / people)
+        return _width(2 * self.widest.variance * self.design_effect / people)
+
+    @property
+    def widest(self) -> WidestAnswer:
+        """The answer whose interval is the widest at the share."""
+        return WidestAnswer.of(self.design, self.share)
 
     @property
     def people_for_width(self) -> int:

@@ -350,34 +350,36 @@ def test_a_plan_of_a_design_names_people_and_the_best_that_protects_as_much() ->
         ([], "--design crosswise:1/4"),
         (["--design", "crosswise:1/4", "--write", "x.toml"], "--write: is for a study file"),
         (["--design", "crosswise:1/4", "--loss", "w1"], "must be l1 or l2"),
-        (["--design", "forced:a=1/10,b=3/20,c=1/20", "--share", "0.2"], "two answers"),
+        (
+            ["--design", "forced:a=1/10,b=3/20,c=1/20", "--share", "0.2", "--difference", "0.1"],
+            "two answers",
+        ),
         (["--design", "crosswise:1/4", "--width", "3"], "Write 0.06 for ±3 points."),
         (["--design", "crosswise:1/4", "--difference", "2"], "Write 0.02 for 2 points."),
     ):
         assert remedy in run("plan", *wrong, ok=False).output
 
 
-def test_widths_of_more_than_two_answers_are_those_at_equal_shares() -> None:
-    """Rejects a plan that leaves --sizes and --width out where a design has several answers."""
+def test_widths_of_more_than_two_answers_are_the_widest() -> None:
+    """Rejects equal shares, and a plan without --sizes and --width for several answers."""
     words = ("never", "yearly", "monthly", "weekly", "daily")
     five = "forced:" + ",".join(f"{word}=1/12" for word in words)
     options = ("--design", five, "--people", "600", "--sizes", "200,100")
     shown = run("plan", *options, "--width", "0.12").stdout
 
-    def half(people: int) -> float:  # one report in five is of each answer
-        return 1.96 * math.sqrt(0.2 * 0.8 / people) / (7 / 12)
+    def half(people: int) -> float:  # half of the reports are of the answer
+        return 1.96 * math.sqrt(0.5 * 0.5 / people) / (7 / 12)
 
-    assert "if all 5 answers are equally common (20 % each), the 95 % interval of each" in shown
-    assert f"at most about ±{100 * half(600):.1f} points." in shown
-    assert f"In a group of 200 people, the interval is about ±{100 * half(200):.1f} p" in shown
+    assert "600 people, the 95 % interval of a share of 71.4 % is at most about" in shown
+    assert f"at most about ±{100 * half(600):.1f} points, if the other answers are" in shown
+    assert f"In a group of 200 people, the interval is about ±{100 * half(200):.0f} p" in shown
     (row,) = csv.DictReader(io.StringIO(run("plan", *options, "--csv").stdout))
-    assert float(row["share"]) == 0.2
+    assert float(row["share"]) == pytest.approx(5 / 7)
     assert float(row["width_100"]) == pytest.approx(2 * half(100), rel=1e-3)
     # Where chances differ, the widest interval; another design on paper is not looked for.
     uneven = run("plan", "--design", "forced:a=1/10,b=3/20,c=1/20", "--people", "600").stdout
-    said = max(1 / 3 * 0.7 + chance for chance in (0.1, 0.15, 0.05))
-    widest = 1.96 * math.sqrt(said * (1 - said) / 600) / 0.7
-    assert f"at most about ±{100 * widest:.1f} points." in uneven
+    widest = 1.96 * math.sqrt(0.5 * 0.5 / 600) / 0.7
+    assert f"at most about ±{100 * widest:.1f} points, if the other" in uneven
     for option in (("--sizes", "200,100"), ("--width", "0.1")):
         refused = run("plan", "--design", five, "--loss", "l1", *option, ok=False).stderr
         assert f"{option[0]}: is about intervals" in refused

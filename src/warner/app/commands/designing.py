@@ -65,6 +65,7 @@ from warner.design.default_errors import MOST_SIMULATED, can_simulate, loss_of
 from warner.design.paper_plans import (
     SEARCHED,
     PlannedDesign,
+    WidestAnswer,
     designs_of_width,
     table_of_designs,
     widths_of_designs,
@@ -159,7 +160,7 @@ from warner.studies.study import Study
     show_default=True,
     help="The share for which the width of the interval is computed, such as 0.1 for 10 %. Only "
     "for a draft or a design on paper. With --design the default is 0.5, where intervals are about "
-    "the widest.",
+    "the widest. With more than two answers it is the share whose interval is the widest.",
 )
 @click.option(
     "--width",
@@ -513,10 +514,12 @@ def _on_paper(
 ) -> PlannedDesign:
     """What to expect of one design for paper, of a question or without a study."""
     has_share, has_sizes = is_given("share"), choices["sizes"] is not None
-    if has_share and design.domain.size != 2:
-        rule = "can be used only for designs with two answers"
+    has_two = design.domain.size == 2
+    if has_share and not has_two and choices["difference"] is not None:
+        rule = "cannot be used with --difference for a design with more than two answers"
         raise ArgumentError("--share", rule, name, "Leave out --share")
-    share = choices["share"] if has_share else 1 / design.domain.size
+    share = 0.5 if has_two else WidestAnswer.of(design).share
+    share = choices["share"] if has_share else share
     groups = choices["groups"] if is_given("groups") else 1
     sizes = _sizes(choices["sizes"], choices["people"], groups)
     difference = None
@@ -526,7 +529,7 @@ def _on_paper(
             raise ArgumentError("--sizes", rule, repr(choices["sizes"]))
         difference = WantedDifference(choices["difference"], len(sizes), choices["power"])
         choices = {**choices, "difference": None}
-    theta = [1 - share, share] if has_share else None
+    theta = [1 - share, share] if has_share and has_two else None
     ranking = _planned(name, design, choices, None, theta)
     assert ranking is not None
     width, effect = choices["width"], choices["design_effect"]
