@@ -210,10 +210,11 @@ def stated(
 
 
 def with_design(question: Question, text: str) -> Question:
-    """The question with the design of a card; its answers are no and yes unless others are said."""
-    from_text(text, None if question.labels is None else Categorical(list(question.labels)))
-    labels = question.labels or ("no", "yes")
-    return replace(question, labels=labels, options={**question.options, "design": text})
+    """The question with the design of a card, and its answers unless others are said."""
+    design = from_text(text, None if question.labels is None else Categorical(question.labels))
+    return replace(
+        question, labels=tuple(design.domain.labels), options={**question.options, "design": text}
+    )
 
 
 def as_public(question: Question) -> Question:

@@ -310,3 +310,11 @@ def test_equal_parts_of_whole_numbers_are_warned_of(
         )
         assert (said in shown) == is_said
         assert ("Write --range minutes=0:60, without the 12 parts." in shown) == is_said
+
+
+def test_answers_are_those_of_the_card(tmp_path: Path) -> None:
+    """Rejects no and yes for a card whose design names other answers."""
+    path = tmp_path / "paper.toml"
+    card = "said=forced:never=0.1,once=0.05,often=0.05"
+    run("new", "-o", str(path), "--secret", "said", "--design", card)
+    assert 'values = ["never", "once", "often"]' in path.read_text()
