@@ -310,8 +310,10 @@ def to_have_groups(paths: Sequence[str], by: str | None) -> str:
     if paths and all(path == "-" or is_tally_file(path) for path in paths):
         return f"Make the tally with warner tally {option}, or warner collect pull {option}"
     with contextlib.suppress(WarnerError):
-        for path in paths:
-            files.open_reports(path)
+        names = [name for path in paths for name in files.open_reports(path).public]
+        spellings = {name.casefold(): name for name in names}
+        columns = [spellings.get(n.strip().casefold(), n) for n in by.split(",")] if by else []
+        option = f"--by {shlex.quote(','.join(columns))}" if columns else option
         return f"Count the groups first: warner tally {shlex.join(paths)} {option} -o tally.json"
     return f"The table needs the column {by}" if by else "Add --by COLUMN"
 
