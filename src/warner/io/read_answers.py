@@ -302,6 +302,12 @@ def _joined(held: dict[str, list[np.ndarray]]) -> dict[str, np.ndarray]:
     return joined
 
 
+_NAMES_FIRST = (
+    "The first line must have the names of all columns: if they stand further down, delete the "
+    "lines above them"
+)
+
+
 def _problem(shown: str, error: Exception, bare: bool) -> WarnerError:
     """The error for a file that cannot be read; its message quotes nothing from the file."""
     if Path(shown).is_dir():
@@ -318,6 +324,8 @@ def _problem(shown: str, error: Exception, bare: bool) -> WarnerError:
         counted = "1 cell" if cells == 1 else f"{cells} cells"
         rule = f"data row {row - (not bare):,} has {counted}, but the first line has {width}"
         remedy = "Is the file cut off? A cell that contains the separator must be in quotes"
+        if width == 1 and not bare:
+            remedy = f"{_NAMES_FIRST}. A cell that contains the separator must be in quotes"
         return FileError(shown, rule, None, remedy)
     return FileError(shown, "cannot be read as CSV in UTF-8 or as Parquet", None, AGAIN)
 
@@ -614,6 +622,7 @@ def table_cells(
 ) -> tuple[list[str], list[tuple[int, list[str]]]]:
     """The names of all columns of a table, and the cells of each line with its number."""
     raw = _header(path, columns)[1]
+    _refuse_title(path, raw, columns)
     names = [name.strip() for name in raw]
     for name in names:
         if names.count(name) > 1 and name:
@@ -649,6 +658,7 @@ def other_columns(path: str, columns: Sequence[str], further: Iterable[str] = ()
     _, names = _header(path, columns)
     if not Path(path).exists() and path != "-":
         raise _problem(path, FileNotFoundError(2, "No such file or directory"), False)
+    _refuse_title(path, names, columns)
     # A file without a line of names has answers there, so no name is shown unless all columns are
     # named.
     lacking = [name for name in columns if name not in names]
@@ -666,6 +676,15 @@ def other_columns(path: str, columns: Sequence[str], further: Iterable[str] = ()
 def has_decimal_comma(path: str, columns: Sequence[str]) -> bool:
     """Whether a table may write numbers with a decimal comma: its cells are not separated by it."""
     return _header(path, columns)[0] not in (None, ",")
+
+
+def _refuse_title(path: str, names: Sequence[str], columns: Sequence[str]) -> None:
+    """Refuse a first line that has a title in place of the names of columns."""
+    lacking = [column for column in columns if column not in names]
+    titled = [name for name in names if name.strip()]
+    if lacking and len(titled) == 1 and not meant(lacking[0], titled):
+        rule = f"has no column {lacking[0]!r}, and its first line has text in one cell only"
+        raise FileError(path, rule, None, _NAMES_FIRST)
 
 
 def _header(path: str, columns: Sequence[str]) -> tuple[str | None, list[str]]:

@@ -200,10 +200,13 @@ _POWER = re.compile(r"(\w+|`[^`]+`)\s*(?:\^|\*\*)\s*(\d+)")
 
 
 def _refuse_powers(formula: str) -> None:
-    """Refuse a power of one column, which is the column alone: products with itself are left out.
+    """Refuse a power of one column that is the column alone, or that is written as in R.
 
     >>> _refuse_powers("ward + I(age**2) + (ward + age)^2")
     """
+    if (power := re.search(r"\bI\(\s*(\w+|`[^`]+`)\s*\^\s*(\d+)\s*\)", formula)) is not None:
+        rule = "has ^ inside I(...), where a power is written with **"
+        raise ArgumentError("formula", rule, repr(power[0]), f"Write I({power[1]}**{power[2]})")
     outside = formula
     while (inner := re.sub(r"\w*\([^()]*\)", "", outside)) != outside:
         outside = inner

@@ -528,6 +528,8 @@ def test_a_paper_has_the_columns_of_an_article_and_the_others_on_demand(
 
 
 MISTAKES = [
+    (("r.parquet", "smokes age i.school"), "Write smokes ~ age + school."),
+    (("all.csv", "said i.age income", "--design", "crosswise:1/4"), "Write said ~ age + income."),
     (
         ("r.parquet", "income ~ age"),
         "must name one of the questions smokes, drinks",
@@ -595,6 +597,9 @@ def test_a_power_of_a_column_is_refused(here: Path) -> None:
     for power in ("age^2", "age ** 2"):
         said = run("regress", "r.parquet", f"smokes ~ income + {power}", ok=False).output
         assert "has a power of a column outside I(...)" in said and "Write I(age**2)." in said
+    for power in ("I(age^2)", "log(income) + I( age ^ 2 )"):
+        said = run("regress", "r.parquet", f"smokes ~ {power}", ok=False).output
+        assert "has ^ inside I(...)" in said and "Write I(age**2)." in said
     shown = run("regress", "r.parquet", "smokes ~ (income + age)^2 + I(age**2)").output
     assert "income:age" in shown and "I(age ** 2)" in shown
 
@@ -610,3 +615,27 @@ def test_odds_ratios_for_papers_have_two_decimals_or_more(here: Path, tmp_path: 
         (decimals,) = {len(number.partition(".")[2]) for number in numbers}
         assert decimals >= 2, numbers
     assert len(cells) == 3
+
+
+def test_a_title_above_the_names_is_said(tmp_path: Path) -> None:
+    """Rejects the advice to add a column that stands below a title."""
+    openpyxl = pytest.importorskip("openpyxl")
+    lines = [["Survey of the wards"], [], ["cheat", "age", "ward"]]
+    lines += [[("same", "different")[i % 2], 20 + i % 50, "abc"[i % 3]] for i in range(60)]
+    book = openpyxl.Workbook()
+    for line in lines:
+        book.active.append(line)
+    book.save(tmp_path / "title.xlsx")
+    filled = [",".join(map(str, [*line, "", "", ""][:3])) for line in lines]
+    (tmp_path / "excel.csv").write_text("\n".join(filled))
+    (tmp_path / "title.csv").write_text("\n".join(",".join(map(str, line)) for line in lines))
+    card = ("--design", "crosswise:1/4")
+    for name in ("title.xlsx", "excel.csv", "title.csv"):
+        path = str(tmp_path / name)
+        for command in (("estimate", path, "--by", "ward"), ("regress", path, "cheat ~ ward")):
+            refused = " ".join(run(*command, *card, ok=False).output.split())
+            assert "The first line must have the names of all columns: if they stand" in refused
+            assert "Add the column" not in refused
+    (tmp_path / "one.csv").write_text("cheat\nsame\ndifferent\n")
+    refused = run("estimate", str(tmp_path / "one.csv"), "--by", "cheet", *card, ok=False).output
+    assert "Is 'cheat' meant?" in refused

@@ -383,6 +383,7 @@ class _People:
     def question(self, name: str) -> tuple[Any, str | None]:
         """The reports about a hidden answer."""
         if name not in self.questions:
+            _refuse_without_tilde(name)
             listed = list(self.questions)
             which = "one of the questions" if len(listed) > 1 else "the question"
             rule = f"must name {which} {', '.join(listed)}"
@@ -607,6 +608,16 @@ def _codes(name: str, design: PaperDesign, said: list[str]) -> list[int]:
     return [code for code in made if code is not None]
 
 
+def _refuse_without_tilde(formula: str) -> None:
+    """Refuse names without ~ and +, as Stata has them: cheat i.ward age."""
+    names = re.fullmatch(r"\s*(\w+)((?:\s+(?:[ic][.])?[^\W\d]\w*)+)\s*", formula)
+    if names is not None:
+        columns = [re.sub(r"^[ic][.]", "", name) for name in names[2].split()]
+        rule = "must have ~ behind the question, and + between columns"
+        remedy = f"Write {names[1]} ~ {' + '.join(columns)}"
+        raise ArgumentError("FORMULA", rule, repr(formula), remedy)
+
+
 def _sides(formula: str) -> tuple[str, str]:
     """The left side of a formula, without backticks where it is a name, and the right one."""
     left, _, right = (side.strip() for side in formula.partition("~"))
@@ -622,6 +633,8 @@ def _designs(
     for text in stated:
         stated_name, design = with_name(text)
         name, left = stated_name or _sides(formula)[0], formula.partition("~")[0]
+        if "~" not in formula and names_of_sum(formula) is None:
+            _refuse_without_tilde(formula)
         if stated_name is None and (len(stated) > 1 or len(names_of_sum(left) or ()) != 1):
             why = "there are several designs"
             if len(stated) == 1:
