@@ -53,6 +53,7 @@ FILES = "file"  # what --by calls the column of the files themselves
 _NO_CHANCE = 1e-9  # the probability below which equal counts are those of the same reports
 _NO_TWIN = 1e-15  # the same of counts that are looked for in many files, night after night
 ALL_FILES = "the sum of all files"
+NOT_BY_GROUPS = "needs a tally of groups, and this one was counted for all people together"
 LEAVE_ONE_OUT = "Leave out one of them, or add --allow-equal if they are from different people"
 _T = TypeVar("_T", bound=Tally)
 

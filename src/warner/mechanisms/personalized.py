@@ -109,9 +109,9 @@ class PersonalizedULDP(CountedAsAnother):
             _require_utility_optimized("common", type(plain), kind(plain))
             given = [a for a in (domain, epsilon, *options.values()) if a is not None]
             if given or not isinstance(sensitive, tuple) or sensitive:
-                rule = "is a mechanism, which already has a domain, an epsilon and options"
-                remedy = "Pass the class of the mechanism, or pass only the mechanism and the tags"
-                raise ArgumentTypeError("common", rule, kind(common), remedy)
+                rule = "has a domain, an epsilon and options already, so no others can be given"
+                remedy = "Pass only the mechanism and the tags, or the class of the mechanism"
+                raise ArgumentTypeError("common", rule, None, remedy)
         mechanism = plain.with_placeholders(
             plain.domain, plain.requested, tags, plain.sensitive, plain.options()
         )

@@ -68,7 +68,7 @@ _EACH_ALONE = (
 )
 _SAME_SHARE = 5e-4  # of shares that are the same in a table
 ALL_PEOPLE = "All people are estimated from all reports together."
-_PROMISE = "each holds for its own answer"
+_PROMISE = "of many such intervals, some miss"
 _OF_BANDS = (
     "each holds for its own numbers, but less often where shares change steeply between neighbours"
 )

@@ -94,7 +94,9 @@ def test_districts_of_people_are_checked_as_those_of_counts() -> None:
         table = _people("people.csv", written=written)
         refused = run("estimate", table, *ESTIMATE, ok=False).stderr
         assert "'district': holds a value that the study does not declare" in refused
-        assert ("Write 'Ost', as in the study" in refused) == ("Ost" in written and "ost" in written.values())
+        assert ("Write 'Ost', as in the study" in refused) == (
+            "Ost" in written and "ost" in written.values()
+        )
     assert "people.csv: line 2: " in refused
 
 

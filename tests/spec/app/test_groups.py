@@ -670,7 +670,7 @@ def test_a_tally_of_groups_is_one_file(here_of_groups_of_people: Path) -> None:
     shown = run("estimate", "all.json", "--margins", "census.csv", "--by", "file").output
     assert "weighted by ward, week: every margin is met" in shown
     assert (
-        "needs a tally of groups of people"
+        "needs a tally of groups, and this one was counted for all people together"
         in run("estimate", *FILES, "--by", "ward", ok=False).output
     )
 

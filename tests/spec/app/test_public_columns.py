@@ -501,7 +501,10 @@ def test_a_file_without_groups_is_told_the_command_that_fits_it(here: Path) -> N
         said = run("estimate", name, "--by", "ward", ok=False).stderr
         if name == "reports.csv":  # the column is named as it is, not as it was typed
             assert said == run("estimate", name, "--by", "Ward", ok=False).stderr
-        assert f"--by: needs a tally of groups of people. {way}" in said
+        assert (
+            f"--by: needs a tally of groups, and this one was counted for all people together. {way}"
+            in said
+        )
     said = run("regress", "flat.json", "smokes ~ ward", ok=False).stderr
     assert "flat.json: is a tally, which does not say" in said and "randomize" not in said
     counted = ("tally", "reports.csv", "-o", "t.json", "--expect-reports")

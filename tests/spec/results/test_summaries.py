@@ -593,15 +593,15 @@ def test_numbers_print_bands_a_mean_and_quartiles_whatever_the_method(method: st
 
 
 def test_bands_of_numbers_promise_no_more_than_they_keep() -> None:
-    """Rejects "each holds for its own answer" below bands, of which those at a steep edge are held
-    in about 90 % of surveys (docs/estimators.md), and a hint that `table` is meant by `above`.
+    """Rejects the sentence of labels below bands, of which those at a steep edge are held in about
+    90 % of surveys (docs/estimators.md), and a hint that `table` is meant by `above`.
     """
     numbers = warner.SquareWave(warner.Interval(0, 120, bins=24), 2.0)
     rng = np.random.default_rng(4)
     result = warner.estimate(numbers.tally(numbers.randomize(rng.uniform(0, 90, 3000), rng)))
     printed = " ".join(str(result).split())
     assert "each holds for its own numbers, but less often where shares change" in printed
-    assert "its own answer" not in printed
+    assert "of many such intervals" not in printed
     with pytest.raises(AttributeError, match=r"Use range\(\)"):
         result.above(60)  # type: ignore[attr-defined]
     rule = "truth: must be a list of 24 shares, in the order of list"

@@ -61,6 +61,7 @@ from warner.app.show_estimates import (
 from warner.app.terminal import say
 from warner.app.what_files_hold import (
     FILES,
+    NOT_BY_GROUPS,
     apart,
     chosen_tallies,
     group_and_file,
@@ -474,7 +475,7 @@ class EstimateRequest:
         if by:
             columns = ",".join(by)
             remedy = f"{to_have_groups(files, columns)}. For all people together, leave out --by"
-            raise ArgumentError("--by", "needs a tally of groups of people", None, remedy)
+            raise ArgumentError("--by", NOT_BY_GROUPS, None, remedy)
         if len(files) < 2:
             option, rule = "--compare-groups", "needs a tally of groups of people"
             remedy = f"{to_have_groups(files, None)}. Or name a file for each group"

@@ -40,6 +40,7 @@ from warner.app.requested import (
 )
 from warner.app.terminal import say
 from warner.app.what_files_hold import (
+    NOT_BY_GROUPS,
     apart,
     attributes_of,
     chosen_tallies,
@@ -210,7 +211,7 @@ def report(
         if given is not None and not grouped:
             way = to_have_groups(tallies, by)
             remedy = f"{way}. For all people together, leave out {option}"
-            raise ArgumentError(option, "needs a tally of groups of people", given, remedy)
+            raise ArgumentError(option, NOT_BY_GROUPS, None, remedy)
     chosen = None if method_name is None else method(method_name)
     used, groups = _without_groups(grouped, columns, design) if grouped else (flat, {})
     if by is None:
