@@ -682,7 +682,9 @@ def _refuse_title(path: str, names: Sequence[str], columns: Sequence[str]) -> No
     """Refuse a first line that has a title in place of the names of columns."""
     lacking = [column for column in columns if column not in names]
     titled = [name for name in names if name.strip()]
-    if lacking and len(titled) == 1 and not meant(lacking[0], titled):
+    # Of a table of one column, the only name is no title, unless it has several words.
+    is_title = len(titled) == 1 and (len(names) > 1 or " " in titled[0].strip())
+    if lacking and is_title and not meant(lacking[0], titled):
         rule = f"has no column {lacking[0]!r}, and its first line has text in one cell only"
         raise FileError(path, rule, None, _NAMES_FIRST)
 
