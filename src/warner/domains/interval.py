@@ -38,7 +38,7 @@ class Interval(Domain):
 
     ``encode`` gives bins and ``decode`` their centres. Numeric mechanisms take the numbers
     themselves and do not see the bins. Means hold for any numbers; shares and quantiles suppose
-    that numbers are spread evenly over each bin, so whole numbers belong into :class:`Integers`.
+    that numbers are spread evenly over each bin, so use :class:`Integers` for whole numbers.
 
     Args:
         low: the lower limit, included.

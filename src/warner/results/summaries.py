@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from warner.results.linear_limits import UnbiasedShares
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+_Mean = TypeVar("_Mean", bound="Quantity | tuple[Quantity, ...]")
 # A quantile is bounded by the limits of so many cumulative shares of K values each, or of all.
 # Where there are more, its interval is wider by the values between two of them.
 _LOOKED, _FEWEST_LOOKED = 2**22, 256
@@ -540,8 +541,7 @@ def _ratio(estimate: Solution, of: Linear, block: slice) -> Ratio:
 
 def mean(estimate: Solution) -> Quantity | tuple[Quantity, ...]:
     """Return the mean on each axis of the domain's points: see ``Estimate.mean``."""
-    number = mean_of_shares(estimate)
-    return number if isinstance(number, tuple) else without_bins(number)
+    return without_bins(mean_of_shares(estimate))
 
 
 @_of_answers
@@ -615,17 +615,19 @@ def between_limits(numbers: Quantity | tuple[Quantity, ...]) -> Any:
     return Quantity(float(np.clip(numbers, *limits)), numbers._estimate, numbers._of)
 
 
-def without_bins(number: Quantity) -> Quantity:
+def without_bins(number: _Mean) -> _Mean:
     """The mean of numbers in bins moved as a variance is, to where numbers in the bins may be.
 
     Shares in bins say nothing of this. The reports do, where devices took the numbers themselves.
+    Places have no bins, and a mean of each coordinate.
     """
-    if not isinstance(number, Quantity):
-        return number  # of places, which have a mean of each coordinate
+    if isinstance(number, tuple):
+        return number
     result, of = number._estimate, getattr(number._of, "of", number._of)
     is_mean = isinstance(of, Ratio) or (isinstance(of, Linear) and of.limits is not None)
     if is_mean and result.data.channel.has_bins and not result.estimator.for_papers:
-        return cast(Quantity, between_limits(number))
+        moved: _Mean = between_limits(number)
+        return moved
     return number
 
 

@@ -515,15 +515,16 @@ def about_bins(results: Iterable[Any]) -> str:
     domain, channel = result.domain.answered, result.data.channel
     if not any(group.has_bins for group in channel.groups()):
         return (
-            f"A report tells of one of the {domain.size:,} bins only. Means and quantiles are "
-            "estimated as if numbers were spread evenly over each bin."
+            f"Reports tell only about the {domain.size:,} bins, and nothing about where in a bin a "
+            "number is. Means and quantiles are estimated as if numbers were spread evenly over "
+            "each bin."
         )
     sentences = [
         "Shares and quantiles are estimated as if numbers were spread evenly over each of the "
         f"{domain.size:,} bins. Where many people gave the same number, they can be wrong by more "
         "than their intervals say.",
         "Means have no such error." if channel.has_bins else "",
-        f"Whole numbers belong into {domain.integers}." if domain.integers else "",
+        f"For whole numbers, use {domain.integers}." if domain.integers else "",
     ]
     return " ".join(filter(None, sentences))
 

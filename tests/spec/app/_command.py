@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 from click.testing import CliRunner, Result
 
 from warner.app.cli import main
@@ -32,6 +36,12 @@ def run(*args: str, text: str | None = None, ok: bool = True) -> Result:
     )
     assert "Traceback" not in result.output
     return result
+
+
+def whatever_file(path: str) -> dict[str, Any]:
+    """What a tally file says, but for the fingerprints of the files that were counted."""
+    data: dict[str, Any] = json.loads(Path(path).read_text())
+    return {key: value for key, value in data.items() if key not in ("files", "sha256")}
 
 
 UTILITY = """

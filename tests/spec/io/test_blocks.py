@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.attack.metamorphic import besides_reports
+from tests.spec.app._command import whatever_file
 from tests.spec.io._people import STUDY, N, run
 from warner import Integers, LocalHashing, RandomizedResponse, SubsetSelection, UnaryEncoding
 from warner._core.text import canonical
@@ -21,7 +22,6 @@ from warner.io.file_format import UNSEALED, seal
 from warner.io.report_file import open_reports
 from warner.mechanisms import Mechanism
 from warner.reports.reports import Reports
-from warner.reports.tally import load_tallies
 
 DOMAIN = Integers(0, 19)
 MECHANISMS: dict[str, Mechanism] = {
@@ -100,7 +100,7 @@ def test_the_command_writes_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         made = ("randomize", "study.toml", "answers.csv", "--seed", "7", *option)
         run(*made, "-o", f"{name}.parquet")
         run("tally", f"{name}.parquet", "--study", "study.toml", "-o", f"{name}.json")
-    assert load_tallies("blocks.json") == load_tallies("rows.json")
+    assert whatever_file("blocks.json") == whatever_file("rows.json")
     assert open_reports("blocks.parquet").blocks == 4096
     assert open_reports("rows.parquet").blocks is None
     said = run("randomize", "study.toml", "answers.csv", "--blocks", ok=False).output

@@ -417,13 +417,15 @@ def test_tables_say_what_is_supposed_of_numbers_in_bins(make: type[Mechanism]) -
     answers = rng.gamma(2, 30, 2000).clip(0, 240)
     wave, labels = make(minutes, 2.0), warner.RandomizedResponse(minutes, 4.0)
     exact = "spread evenly over each of the 48 bins. Where many people gave the same number, they"
-    bins = "A report tells of one of the 48 bins only. Means and quantiles are estimated as if"
+    bins = (
+        "Reports tell only about the 48 bins, and nothing about where in a bin a number is. Means"
+    )
     for mechanism, said, silent in ((wave, exact, bins), (labels, bins, exact)):
         result = warner.estimate(mechanism.tally(mechanism.randomize(answers, rng)))
         shown = " ".join(str(result).split())
         assert said in shown and silent not in shown
         assert ("Means have no such error." in shown) == (mechanism is wave)
-    assert "Whole numbers belong into Integers(0, 240), which is integers = [0, 240]" in " ".join(
+    assert "For whole numbers, use Integers(0, 240), which is integers = [0, 240]" in " ".join(
         str(warner.estimate(wave.tally(wave.randomize(answers, rng)))).split()
     )
 
