@@ -138,7 +138,8 @@ def test_a_short_report_is_one_page_with_the_numbers_of_the_long_one(tally: str)
     short, full = (Path(f"{name}.html").read_text() for name in ("short", "long"))
     words = re.sub(r"\s+", " ", " ".join(_Outline(short).words)).replace("\xa0", " ")
     # One table with a column for each ward, and a picture.
-    assert "answer all people north south all people, 0 to 60 % yes" in words
+    # Real reports are random, and where the axis ends with them.
+    assert re.search("answer all people north south all people, 0 to [4-8]0 % yes", words)
     shown = re.findall(r"([\d.]+ %) \(([\d.]+) to ([\d.]+) %\)", words)
     lines = re.findall(r"<td>([\d.]+.%)</td><td>([\d.]+) to ([\d.]+).%</td>", full)
     assert len(shown) == 3
