@@ -83,15 +83,15 @@ _PEOPLE = ("person", "people")
 @click.option(
     "--bare",
     is_flag=True,
-    help="VALUES has no header line. Its columns are in the order of the study, public columns "
-    "first.",
+    help="Say that VALUES has no first line of column names. Its columns must be in the order "
+    "of the study: first the public columns, then the questions.",
 )
 @click.option(
     "--seed",
     type=click.IntRange(0),
-    help="A number, for simulations only and never for real answers: the same seed gives the same "
-    "reports again. If you made up the answers with a seed of numpy.random.default_rng, give "
-    "another seed here: with the same seed, the noise depends on the answers.",
+    help="Only for simulations, never for real answers: a number. The same number gives the "
+    "same reports again. If you made up the answers with a seed of numpy.random.default_rng, "
+    "give another number here: with the same number, the noise would depend on the answers.",
 )
 @click.option(
     "--keep-order",
@@ -102,22 +102,23 @@ _PEOPLE = ("person", "people")
 @click.option(
     "--blocks",
     is_flag=True,
-    help="Pack 4,096 reports into each row of a Parquet file, as bytes: Spark reads such files "
-    "several times faster. Not possible with public columns.",
+    help="Write a Parquet file with 4,096 reports in each row, as bytes. Spark reads such "
+    "files several times faster. Cannot be used if the study has public columns.",
 )
 @click.option(
     "--group",
     metavar="NAME",
-    help="The group of the study to which all people in VALUES belong. Without this option, "
-    "VALUES must have the column that the study names for groups.",
+    help="The group to which all people in VALUES belong. Without --group, VALUES must have a "
+    "column with the group of each person. The study says which column this is.",
 )
 @click.option(
     "--ledger",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="The ledger: a file that records which answers were randomised, and how much privacy this "
-    "cost (epsilon). Keep it as secret as the answers. Default: study.ledger, in the folder "
-    "of study.toml. All files *.ledger in these folders are read.",
+    help="The ledger: a file that records which answers were randomised, and how much privacy "
+    "this cost (epsilon). Keep this file as secret as the answers. Default: study.ledger, in "
+    "the folder of study.toml. The command reads all files *.ledger in the folders of the "
+    "study and of the ledger.",
 )
 @click.option(
     "--again",
@@ -140,37 +141,37 @@ def randomize(
     """Randomise the answers in VALUES as the study file STUDY says.
 
     VALUES is a file with one row for each person and one column for each question: CSV, Parquet,
-    JSON, JSON lines, Feather or Excel. Its name does not matter; - is standard input. Of an Excel
-    file, the sheet with these columns is read. To read Excel files, first run: pip install
-    "warner[excel]"
+    JSON, JSON lines, Feather or Excel. The file may have any name; - is standard input. In an Excel
+    file, the command reads the sheet with these columns. To read Excel files, first run: pip
+    install "warner[excel]"
 
-    A blank line counts as a row of empty cells, except at the end of the file. If the study does
-    not allow an answer, the command lists the rows with such answers, and writes no file.
+    A blank line counts as a row of empty cells, except at the end of the file. If VALUES has
+    answers that the study does not allow, the command lists their rows, and writes no file.
 
-    A missing answer stops the command, unless the study says what to do with it. If the question
-    has the line missing = "answer", "no answer" is randomised like any other answer. With missing =
-    "drop", a person without an answer is left out, with all their other answers. The collector can
-    then see who sent no report.
+    If an answer is missing, the command stops. The study can change this for a question. With the
+    line missing = "answer", "no answer" is randomised like any other answer. With missing = "drop",
+    a person without an answer is left out, with all their other answers. The collector can then see
+    who sent no report.
 
     The reports are written in random order, because the order of people can reveal who answered
     what. Run this once: a second run on the same answers costs people's privacy again.
 
     If the study says rows_per_person = 3, VALUES may have up to three rows for one person. Check
-    this yourself: the command cannot, because rows do not name people. Each row spends a part of
-    the person's privacy budget.
+    this yourself: the command cannot check it, because rows do not name people. Each row spends a
+    part of the person's privacy budget.
 
     If the study has groups, a column of VALUES names the group of each person. Groups are not
-    randomised. One report file is written for each group: reports.NAME.parquet for -o
-    reports.parquet.
+    randomised. Each group gets a report file: with -o reports.parquet, the file of the group NAME
+    is reports.NAME.parquet.
 
     Answers that were randomised before are refused, because a second report on the same answer
-    costs the person's privacy twice. The ledger recognises them in another file too, and with
-    further people added at the end. It can miss a few answers from standard input, and a file with
-    a single question if its rows are put in another order. Simulations with --seed are not
-    recorded. An output file that exists is never replaced.
+    costs the person's privacy twice. The ledger recognises such answers also in another file, and
+    also if more people were added at the end. The ledger can miss a few answers from standard
+    input. It can also miss a file with a single question, if the rows are in another order.
+    Simulations with --seed are not recorded. An output file that exists is never replaced.
 
-    Public columns of the study, such as [public.ward], are written beside the reports. They are not
-    randomised. Columns of VALUES that the study does not name are left out.
+    Public columns of the study, such as [public.ward], are not randomised. They are written beside
+    the reports. Columns of VALUES that the study does not name are left out.
 
     \b
         warner randomize study.toml answers.csv -o reports.parquet
@@ -187,10 +188,7 @@ def randomize(
         groups = ", ".join(plan.groups)
         rule = f"has groups ({groups}), and each group needs a report file of its own"
         first = next(iter(plan.groups))
-        remedy = (
-            f"Write for example -o reports.csv, which makes reports.{first}.csv and so on, or "
-            f"choose one group: --group {show(first)}"
-        )
+        remedy = f"Write for example -o reports.csv, which makes reports.{first}.csv and so on"
         raise ArgumentError(study, rule, None, remedy)
     for path in paths.values():
         refuse_overwriting(path, study, values)
@@ -202,11 +200,11 @@ def randomize(
     by_card = [name for name, m in mechanisms.items() if isinstance(m, PaperDesign)]
     if by_card and seed is None:
         rule = (
-            f"{', '.join(by_card)}: people randomise their answers themselves, on paper. If this "
-            "command randomised what they said once more, estimates would be wrong"
+            f"lets people randomise their answers to {', '.join(by_card)} themselves, on paper. If "
+            "this command randomised these answers again, estimates would be wrong"
         )
         remedy = (
-            f"To count what they said, run: warner estimate {shlex.quote(values)} --study "
+            f"To count what people said, run: warner estimate {shlex.quote(values)} --study "
             f"{shlex.quote(study)}. To simulate people who answer, add --seed"
         )
         raise FileError(study, rule, None, remedy)
@@ -246,9 +244,9 @@ def randomize(
         copies.refuse()
         for column, answers in copies.near_copies():
             warning(
-                f"public.{column} nearly repeats the answers in the column {answers!r}. "
-                "Whoever has the reports can tell most of these answers from it, however small "
-                f"epsilon is. Take public.{column} out of the study."
+                f"public.{column} nearly repeats the answers in the column {answers!r}. Whoever "
+                "has the reports can tell most of these answers from this public column, "
+                f"however small epsilon is. Take public.{column} out of the study."
             )
         if memory is not None:
             if not again:
@@ -259,7 +257,7 @@ def randomize(
             memory.enter(studies, again)
     for name, group_study in studies.items():
         if name not in done:
-            note(f"{name}: 0 people, so {paths[name]} was not written")
+            note(f"The group {name} has no people, so {paths[name]} was not written")
             continue
         many = group_study.rows_per_person
         who = plural(done[name], *(("row", "rows") if many > 1 else _PEOPLE))
@@ -267,8 +265,8 @@ def randomize(
         if group_study.rounds > 1:  # a rehearsal of one round: people spend in all of them
             say(f"{whose}. {group_study.spending}")
             continue
-        whom = f"a person with {many} of them" if many > 1 else "each"
-        say(f"{whose}, {whom} spends {_spent(group_study)}")
+        whom = f"A person with {many} rows" if many > 1 else "Each person"
+        say(f"{whose}. {whom} spends {_spent(group_study)}")
     if memory is not None and memory.at_most > memory.in_all:
         say(_about_earlier_runs(memory))
     if output != "-" and not apart:
@@ -277,14 +275,14 @@ def randomize(
         left, out = sum(done.values()), sum(dropped)
         whole = plural(left + out, *(("row", "rows") if plan.rows_per_person > 1 else _PEOPLE))
         note(
-            f"{out:,} of {whole} left out with all their answers, because an answer is missing "
-            '(missing = "drop" in the study). The collector can see how many people sent no '
-            'report, and who. To protect this too, write missing = "answer" into the study.'
+            'Left out with all their answers, because an answer is missing (missing = "drop" in '
+            f"the study): {out:,} of {whole}. The collector can see who sent no report. To "
+            'protect this too, write missing = "answer" into the study.'
         )
     if memory is not None and memory.is_entered:
         said = (
-            f"{path_of_ledger} records that these answers were randomised. Keep it as secret as "
-            "the answers."
+            f"{path_of_ledger} records that these answers were randomised. Keep this file as "
+            "secret as the answers."
         )
         if memory.is_known:
             said += (
@@ -294,7 +292,7 @@ def randomize(
         say(said)
     if plan.public:
         names = ", ".join(plan.public)
-        say(f"Written beside the reports without protection: {names}")
+        say(f"Public columns, written without protection: {names}")
     if seed is not None:
         note(
             "Simulation only: anyone who knows the seed can undo the randomising. The reports are "
@@ -306,18 +304,18 @@ def _about_earlier_runs(memory: Ledger) -> str:
     """What a person has spent who was in earlier runs, too."""
     runs = plural(memory.earlier, "earlier run", "earlier runs")
     record = "records" if len(memory.recorded_in) == 1 else "record"
-    too = "it" if memory.earlier == 1 else "all of them"
+    too = "that run" if memory.earlier == 1 else "all of them"
     spent = f"at most epsilon = {memory.at_most:.10g}"
     if memory.at_most == float("inf"):
         spent = "epsilon without limit"
     said = (
-        f"{series(memory.recorded_in, 'and')} {record} {runs}: a person who was in {too}, too, has "
-        f"now spent {spent} in all."
+        f"{series(memory.recorded_in, 'and')} {record} {runs}. A person who was in {too} and in "
+        f"this run has now spent {spent} in all."
     )
     if memory.has_twin and not memory.is_known:
         said += (
-            " An earlier run had the same number of people. Check that it did not have the "
-            "same answers in another order."
+            " An earlier run had the same number of people. Check that the earlier run did not "
+            "have the same answers in another order."
         )
     return said
 
@@ -368,7 +366,10 @@ def _spent(study: Study) -> str:
     unprotected = [name for name, m in mechanisms.items() if m.guarantee.epsilon == float("inf")]
     if unprotected:
         names = ", ".join(unprotected)
-        return f"without limit: NO PROTECTION of {names}. These answers are sent as they are."
+        return (
+            f"epsilon without limit: there is NO PROTECTION of {names}. These answers are "
+            "sent as they are."
+        )
     partial = [
         name
         for name, m in mechanisms.items()
@@ -378,7 +379,7 @@ def _spent(study: Study) -> str:
     delta = f", delta = {study.delta:.4g}" if study.delta else ""
     spent = f"at most epsilon = {study.epsilon:.10g}{delta} in this run."
     if partial:
-        spent += f" Of {', '.join(partial)}, only the sensitive values are protected."
+        spent += f" Only the sensitive values of {', '.join(partial)} are protected."
     if metric:
         spent += (
             f" This epsilon is for the two values of {', '.join(metric)} that are farthest apart. "
@@ -398,40 +399,41 @@ def _spent(study: Study) -> str:
 @click.option(
     "--ways",
     type=click.IntRange(1),
-    help="Also count the questions together: 2 for all pairs, 3 for all groups of three. This is "
-    "needed to estimate the shares of combinations of answers.",
+    help="Also count answers to several questions together: 2 for all pairs of questions, 3 "
+    "for all groups of three. This is needed to estimate the shares of combinations of answers.",
 )
 @click.option(
     "--keep-reports/--no-keep-reports",
     default=None,
-    help="If each report is a row of zeros and ones: count how often each whole row occurs, not "
-    "only how often each place has a one. Estimates can then be more precise, but the tally grows "
-    "with the number of people. Default: whole rows are counted if this lowers the variance of "
-    "estimates by at least 5 %, for up to about 100,000 reports in files written by warner.",
+    help="If each report is a row of zeros and ones: count how often each whole row occurs, "
+    "not only how often each place has a one. Estimates can then be more precise, but the "
+    "tally grows with the number of people. Default: whole rows are counted only in files that "
+    "warner wrote, for up to about 100,000 reports, and only if this lowers the variance of "
+    "estimates by at least 5 %.",
 )
 @click.option(
     "--by",
     metavar="NAME,NAME,...",
-    help="Count each group of people separately, by these public columns of the reports. Columns "
-    "that the study names in [design] are added.",
+    help="Count each group of people separately, by these public columns of the reports. The "
+    "columns in the study's table [design] are added.",
 )
 @click.option(
     "--column",
     "columns",
     multiple=True,
     metavar="NAME=COLUMN",
-    help="In files from other programs: the column with the reports on question NAME. If a report "
-    "fills several columns, give the beginning of their names, or NAME.PART=COLUMN for each "
-    "column.",
+    help="In files from other programs: the column with the reports on question NAME. If each "
+    "report has several parts, each in a column of its own, give the beginning of these "
+    "columns' names, or write NAME.PART=COLUMN for each part.",
 )
 @click.option(
     "--round",
     "number",
     type=click.IntRange(1),
     metavar="N",
-    help="If the same people report in several rounds: say that all these reports are of round N. "
-    "Tallies of two rounds are then not added by mistake. Not needed if the study says its round, "
-    "or if a table has a column round.",
+    help="If the same people report in several rounds: say that all these reports are of round "
+    "N. Tallies of two rounds are then not added by mistake. Not needed if the study says its "
+    "round, or if a table has a column named round.",
 )
 @click.option(
     "--checkpoint",
@@ -445,9 +447,9 @@ def _spent(study: Study) -> str:
     type=click.Path(dir_okay=False),
     multiple=True,
     metavar="FILE.csv",
-    help="A file of counts, in place of reports: a table with the columns attribute, value (what "
-    'was reported) and count, or the result of the statement that "warner sql" prints. '
-    "REPORTS are then files of counts too. May be repeated; all files are added up.",
+    help='A file of counts, in place of reports: the result of the statement that "warner sql" '
+    "prints, or a table with the columns attribute (the question), value (what was reported) "
+    "and count. REPORTS are then files of counts too. May be repeated; all files are added up.",
 )
 @click.option(
     "--require-headers/--of-this-study",
@@ -512,25 +514,26 @@ def tally(
 
     Two files with the same content are refused, because their reports would be counted twice. Two
     files or groups of --by are also refused if their counts agree more closely than chance can
-    explain, and so is a file that holds the reports of several others.
+    explain. A file that holds the reports of several other files is refused too.
 
-    If the study has groups, one tally file is written for each group: tally.NAME.json for -o
-    tally.json. Give all of them to warner estimate together.
+    If the study has groups, each group gets a tally file: with -o tally.json, the file of the group
+    NAME is tally.NAME.json. Give all these files together to warner estimate.
 
     With --by, people are counted separately, for example for each ward and week, in one tally file.
     The command "warner merge" adds such tallies: ward to ward and week to week.
 
     Parquet and CSV files from other programs need --study, because only the study says what their
-    reports mean. Their columns must be called QUESTION_report, unless --column says otherwise.
+    reports mean. Their columns must be called QUESTION_report. For a column with another name, add
+    --column.
 
     The command checks that the study can make such reports, and that randomised answers can give
-    such counts by chance. Answers that were not randomised can still pass, where a question has few
-    values. Whether a file from another program is complete cannot be checked: see
-    --require-headers.
+    such counts by chance. Answers that were not randomised can still pass these checks if a
+    question has few values. The command cannot check whether a file from another program is
+    complete: see --require-headers.
 
     Survey tools keep a report as text in a hidden field, which warner.js fills. The text names its
-    study, and this is checked. Do not ask the question itself in that tool: it would store the true
-    answer beside the report.
+    study, which the command checks. Do not ask the question itself in that tool: it would store the
+    true answer beside the report.
 
     \b
         warner tally export.csv --study study.toml --column smokes=q7_report -o tally.json
@@ -633,8 +636,8 @@ def tally(
     if study is not None and plan is not None and plan.design is not None:
         written = "TALLY" if output == "-" else shlex.join(paths.values())
         say(
-            f"The study says how people were drawn ({plan.design.text}). For estimates that allow "
-            f"for this, run: warner estimate {written} --study {shlex.quote(study)}"
+            f"The study says how people were drawn ({plan.design.text}). To use this in "
+            f"estimates, run: warner estimate {written} --study {shlex.quote(study)}"
         )
 
 
@@ -655,7 +658,7 @@ def _of_study(
 def _require_round(number: int, is_repeated: bool, plan: Study | None) -> None:
     """Refuse a number that is no round of the study."""
     if not is_repeated:
-        rule = "can be used only if devices keep their reports, as [repeat] of a study says"
+        rule = "can be used only with a study of several rounds, which has a table [repeat]"
         raise ArgumentError("--round", rule, str(number), "Leave out --round")
     if plan is not None:
         integer("--round", number, 1, plan.rounds, "Give one of the rounds of the study")
@@ -695,9 +698,10 @@ def merge(
 ) -> None:
     """Add up tallies (files of counts) of the same study, or of the same group of a study.
 
-    The order of the files does not matter. Equal tallies are refused, because they are most likely
-    copies. So are tallies in which two groups have equal counts, or that are the sum of others, if
-    chance cannot explain this, and a tally of files that another one already holds.
+    The order of the files does not matter. The command refuses equal tallies, because they are most
+    likely copies. It also refuses a tally of files that another tally already counts. If chance
+    cannot explain them, equal counts of two groups are refused too, and so are counts that are the
+    sum of other tallies.
 
     Tallies of answers that were randomised in different ways cannot be added. Give them together to
     the command "warner estimate".
@@ -776,18 +780,18 @@ def _about_groups(added: Mapping[str, Tally]) -> list[str]:
     "columns",
     multiple=True,
     metavar="NAME=COLUMN",
-    help="The column with the reports on question NAME, if it is not called NAME_report. If a "
-    "report fills several columns, give the beginning of their names, or NAME.PART=COLUMN for "
-    "each column.",
+    help="The column with the reports on question NAME, if it is not called NAME_report. If "
+    "each report has several parts, each in a column of its own, give the beginning of these "
+    "columns' names, or write NAME.PART=COLUMN for each part.",
 )
 @click.option(
     "--round",
     "number",
     type=click.IntRange(1),
     metavar="N",
-    help="If the same people report in several rounds: count only the rows with N in the column "
-    "round. Without it, the statement counts all rows of the table as if they were of one round, "
-    "and nothing checks this.",
+    help="If the same people report in several rounds: count only the rows with N in the "
+    "column round. Without --round, the statement counts all rows of the table as if they were "
+    "of one round, and nothing checks this.",
 )
 @are_simulated
 @click.option(
@@ -881,10 +885,9 @@ def tallies_of_counts(
     """The tallies that the results of counting statements hold, and lines that say so."""
     if others:
         listed_others = ", ".join(others)
-        remedy = (
-            f'Leave {listed_others} out. To choose groups and columns, run "warner sql" again with '
-            "--by or --column"
-        )
+        remedy = f"Leave {listed_others} out"
+        if again := [name for name in others if name in ("--by", "--column")]:
+            remedy = f'Run "warner sql" again with {" and ".join(again)}'
         raise ArgumentError("--counts", f"cannot be used with {listed_others}", None, remedy)
     if plan is None:
         raise ArgumentError("--counts", "needs --study, which says what the reports are")
@@ -908,9 +911,9 @@ def tallies_of_counts(
                 if not isinstance(mechanism := from_header(tally.header), PaperDesign):
                     # Also with --quiet: with the card of the sheet the counts mean other shares.
                     warning(
-                        f"{name}: read as counts of reports that a device "
-                        f"randomised ({type(mechanism).__name__}). If these are counts from a "
-                        "paper sheet, give the study of that sheet with --study."
+                        f"{name}: the counts are taken as counts of reports that a device "
+                        f"randomised ({type(mechanism).__name__}). If they come from a paper "
+                        "sheet, give the study of that sheet with --study."
                     )
             designs = {
                 name: mechanism.text
@@ -920,8 +923,8 @@ def tallies_of_counts(
             if designs and isinstance(table, CountsByHand) and not table.names_designs:
                 of_study = "; ".join(f"{name} {text}" for name, text in designs.items())
                 say(
-                    f"{path}: the table does not say with which design its sheets were printed "
-                    f"({DESIGN}), so the design of the study was used: {of_study}."
+                    f"{path}: the table has no column {DESIGN}, which names the design on the "
+                    f"sheets. So the design of the study was used: {of_study}."
                 )
             if text := uneven_sheets(tallies):
                 warning(f"{path}: {text}")
@@ -929,7 +932,7 @@ def tallies_of_counts(
         if not equal:
             refuse_copies(path, totals[path])
         unknown = ["which mechanism and epsilon made the reports"]
-        unknown += [] if first.simulated else ["whether they are simulated"]
+        unknown += [] if first.simulated else ["whether the reports are simulated"]
         if any(tally.may_mix_rounds for tally in tallies.values()):
             unknown.append(
                 "whether all rows are of one round (warner sql --round N counts only the rows of "

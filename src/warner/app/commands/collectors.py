@@ -39,8 +39,9 @@ store_options = options(
     click.option(
         "--ways",
         type=click.IntRange(1),
-        help="Also count the questions together: 2 for all pairs, 3 for all groups of three. This "
-        "is needed to estimate the shares of combinations of answers. Cannot be changed later.",
+        help="Also count answers to several questions together: 2 for all pairs of questions, "
+        "3 for all groups of three. This is needed to estimate the shares of combinations of "
+        "answers. It cannot be changed later.",
     ),
 )
 
@@ -50,7 +51,7 @@ address_options = options(
         "--host",
         default="127.0.0.1",
         show_default=True,
-        help="The network address of this computer on which the server answers.",
+        help=("The network address of this computer. The server answers at this address."),
     ),
     click.option(
         "--port",
@@ -90,22 +91,23 @@ reach_options = options(
     click.option(
         "--url",
         metavar="URL",
-        help="The web address at which people reach the server, if it differs from --host and "
-        "--port.",
+        help="The web address at which people reach the server, if this address differs from "
+        "--host and --port.",
     ),
     click.option(
         "--allowed-host",
         "hosts",
         metavar="NAME",
         multiple=True,
-        help="Answer only requests that are addressed to this host name, or to this machine itself "
-        "(localhost, 127.0.0.1). May be repeated. Default: the host in --url. Without --url: any "
-        "host, but only this machine itself if --host names it.",
+        help="Answer only requests that are addressed to this host name, or to this machine "
+        "itself (localhost, 127.0.0.1). May be repeated. Default: the host in --url. Without "
+        "--url, requests to all host names are answered. But if --host is this machine itself, "
+        "only requests to this machine itself are answered.",
     ),
     click.option(
         "--root-path",
         default="",
-        help="If a proxy removes the beginning of each path: what it removes, such as /survey.",
+        help="The beginning of each path, such as /survey, if a proxy removes it.",
     ),
     click.option(
         "--proxy",
@@ -116,7 +118,8 @@ reach_options = options(
     click.option(
         "--certificate",
         type=STUDY,
-        help="The file with the certificate for HTTPS. The file with its key is given with --key.",
+        help="The file with the certificate for HTTPS. Give the file with its private key as "
+        "--key.",
     ),
     click.option(
         "--key",
@@ -200,7 +203,7 @@ class Access:
             raise ArgumentError(self.given[0], rule, None, remedy)
         if store is not None or ways is not None:
             option = "--ways" if store is None else "--store"
-            rule = "was chosen when the collector was started"
+            rule = "cannot be changed while the collector runs"
             raise ArgumentError(option, rule, None, f"Leave out {option}")
         return self.as_owner("--server", url)
 
@@ -209,8 +212,9 @@ trust_option = click.option(
     "--trust",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="A file with a certificate to trust although no authority has signed it. The command "
-    '"warner collect serve --lan" makes such a file: its name ends in .lan.pem.',
+    help="A file with the collector's certificate. The command then trusts this certificate, "
+    'although no authority has signed it. The command "warner collect serve --lan" makes such '
+    "a file: its name ends in .lan.pem.",
 )
 
 
@@ -316,9 +320,9 @@ def listening(choices: Mapping[str, Any], url: str | None) -> ListenAddress:
 
 
 NEEDS_HTTPS = (
-    "Other devices than this machine cannot answer yet, because their browsers let the page work "
-    "only over HTTPS. Give a certificate with --certificate and --key. Or use a proxy that serves "
-    "HTTPS, and give its address: --url https://..."
+    "Other devices than this machine cannot answer yet, because their browsers let the page "
+    "work only over HTTPS. Give a certificate with --certificate and --key. Or put the server "
+    "behind a proxy that serves HTTPS, and give the address of the proxy: --url https://..."
 )
 
 
@@ -354,9 +358,9 @@ def new_tokens(collector: Collector, choices: Mapping[str, Any]) -> dict[str, st
     for name in choices["ended"]:
         if not owners.get(name) or name == "":
             others = ", ".join(sorted(filter(None, owners)))
-            rule = f"must be one of the names that have a token ({others})"
+            rule = f"must be a name with a token: {others}"
             if not others:
-                rule = "must be a name that has a token, and no name has one"
+                rule = "cannot be used, because no name has a token"
             raise ArgumentError("--end-token", rule, name)
     if choices["new_token"] or "" not in owners:
         named = ["", *named]

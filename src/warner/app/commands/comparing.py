@@ -72,8 +72,7 @@ _OF_TALLIES = ("every", "joint", "allow_equal", "allow_simulated")
     default=20,
     show_default=True,
     help="How many surveys are simulated with the estimated shares as the truth. Other shares "
-    "that fit the data are tried as the truth too. For each of them, a third as many surveys are "
-    "simulated.",
+    "that fit the data are also tried as the truth, each with a third as many surveys.",
 )
 @click.option(
     "--truth",
@@ -109,14 +108,14 @@ _OF_TALLIES = ("every", "joint", "allow_equal", "allow_simulated")
     "--seed",
     type=click.IntRange(0),
     default=0,
-    help="If FILE is a study: the seed of all random numbers. The same seed gives the same results "
-    "again.",
+    help="If FILE is a study: a number that starts all random numbers (the seed). The same "
+    "seed gives the same results again.",
 )
 @click.option(
     "--store",
     metavar="FILE",
-    help="If FILE is a study: save each finished simulation in this file. The same command, run "
-    "again, does only the missing ones.",
+    help="If FILE is a study: save each finished simulation in this file. If you run the same "
+    "command again, it does only the simulations that are missing.",
 )
 @click.option(
     "--processes",
@@ -138,9 +137,9 @@ def benchmark(
 ) -> None:
     """Rank methods of estimation, or ways of randomising, by their error in simulated surveys.
 
-    If FILE is a tally, its estimated shares are taken as the truth. Surveys with this truth are
-    simulated, and the methods are compared on them. Several files must be from different people, as
-    for warner estimate.
+    If FILE is a tally, its estimated shares are taken as the truth. The command simulates surveys
+    with this truth, and compares the methods on these surveys. Several files must be from different
+    people.
 
     \b
         warner benchmark tally.json --plot ranking.png
@@ -150,7 +149,7 @@ def benchmark(
     If FILE is a study, --truth names a file of answers that are not secret. The command draws
     people from these answers, and simulates their reports. It then compares ways of randomising
     (mechanisms), each with several methods of estimation. In Python, warner.benchmark takes several
-    truths and losses.
+    truths and several measures of error.
 
     \b
         warner benchmark study.toml --truth public.csv --only smokes --people 5000 \\
@@ -175,7 +174,7 @@ def _of_tallies(
 ) -> None:
     """Compare estimators on tallies that are simulated from an estimate."""
     equal, simulated = choices["allow_equal"], choices["allow_simulated"]
-    with_truth = ", or simulate a survey: add --truth FILE, with made-up or public answers"
+    with_truth = ". Or simulate a survey: add --truth FILE, a file of made-up or public answers"
     read = partial(read_totals, with_a_study=with_truth)
     loss, runs, only, joint = (choices[key] for key in ("loss", "runs", "only", "joint"))
     tallies = tallies_together(paths, read, equal, simulated, only=only)
@@ -228,7 +227,9 @@ def _of_study(
 ) -> None:
     """Compare mechanisms with estimators on known answers."""
     if len(paths) > 1:
-        raise ArgumentError("--truth", "must be given with only one study", ", ".join(paths))
+        raise ArgumentError(
+            "--truth", "can be used with only one study at a time", ", ".join(paths)
+        )
     draft = Draft.load(paths[0])
     mechanisms = draft.study.mechanisms
     for name in choices["only"]:
