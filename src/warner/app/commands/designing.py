@@ -92,10 +92,10 @@ from warner.studies.study import Study
     "designs",
     metavar="NAME:P",
     multiple=True,
-    help="A design on paper, such as crosswise:1/4, in place of a study file. It is compared with "
-    "the best way of randomising that protects people as much. Repeat the option to compare "
-    "several designs. If you leave out the chances, as in crosswise, the command finds those that "
-    "protect most while intervals are as narrow as --width says.",
+    help="A design on paper, such as crosswise:1/4, in place of a study file. It is compared "
+    "with the best way of randomising that protects people as much. Repeat the option to "
+    "compare several designs. If you leave out the chances, as in crosswise, the command "
+    "chooses the chances that protect most and still make intervals as narrow as --width says.",
 )
 @click.option(
     "--people",
@@ -107,8 +107,8 @@ from warner.studies.study import Study
 @click.option(
     "--error",
     type=click.FloatRange(0, min_open=True),
-    help="The average error that you accept. The table then says how many people this needs. How "
-    "errors are measured is chosen with --loss. For the width of an interval use --width.",
+    help="The average error that you accept. The table then says how many people this needs. "
+    "To choose how errors are measured, add --loss. For the width of an interval, use --width.",
 )
 @click.option(
     "--difference",
@@ -128,8 +128,8 @@ from warner.studies.study import Study
 @click.option(
     "--by",
     metavar="COLUMN,...",
-    help="The public columns of the study whose groups are to be compared. Without --by, a draft "
-    "is planned for the groups of all public columns together.",
+    help="The public columns of the study that make the groups to be compared. Default for a "
+    "draft: all public columns together make the groups.",
 )
 @click.option(
     "--power",
@@ -142,9 +142,9 @@ from warner.studies.study import Study
 @click.option(
     "--loss",
     type=Loss(("l1", "l2", "w1"), elsewhere="kl js cdf"),
-    help="How errors of shares are measured. l2: the sum of their squares. l1: the sum of their "
-    "sizes, which is twice the total variation. w1: the Wasserstein-1 distance, for numbers and "
-    "places. Default: w1 for numbers and places, l2 for labels.",
+    help="How the errors of shares are measured. l2: the sum of the squared errors. l1: the "
+    "sum of the absolute errors, which is twice the total variation. w1: the Wasserstein-1 "
+    "distance, for numbers and places. Default: w1 for numbers and places, l2 for labels.",
 )
 @click.option(
     "--runs",
@@ -158,9 +158,10 @@ from warner.studies.study import Study
     type=Below1("Write 0.1 for 10 %"),
     default=0.1,
     show_default=True,
-    help="The share for which the width of the interval is computed, such as 0.1 for 10 %. Only "
-    "for a draft or a design on paper. With --design the default is 0.5, where intervals are about "
-    "the widest. With more than two answers it is the share whose interval is the widest.",
+    help="The share for which the width of the interval is computed, such as 0.1 for 10 %. "
+    "Only for a draft or a design on paper. Default with --design: 0.5, where intervals are "
+    "about the widest. If there are more than two answers: the share whose interval is the "
+    "widest.",
 )
 @click.option(
     "--width",
@@ -181,8 +182,8 @@ from warner.studies.study import Study
     type=click.FloatRange(1),
     default=1.0,
     show_default=True,
-    help="For designs on paper, if people are drawn in clusters or have weights: how many times as "
-    "many people the survey needs because of that (the design effect), such as 1.3.",
+    help="For designs on paper: if people are drawn in clusters or have weights, the survey "
+    "needs more people. Give how many times as many (the design effect), such as 1.3.",
 )
 @click.option(
     "--write",
@@ -195,8 +196,9 @@ from warner.studies.study import Study
     type=click.FloatRange(0, 1),
     default=0.1,
     show_default=True,
-    help="If STUDY is the tally of a pilot: how strongly two questions must depend on each other "
-    "to be put into one group, measured by Cramer's V from 0 to 1.",
+    help="If STUDY is the tally of a pilot: a limit for Cramer's V, which says from 0 to 1 how "
+    "strongly two questions depend on each other. From this limit on, they are put into one "
+    "group.",
 )
 @click.option(
     "--largest",
@@ -211,14 +213,14 @@ from warner.studies.study import Study
     type=float,
     default=0.95,
     show_default=True,
-    help="If STUDY is the tally of a pilot: the probability that all questions stay apart if in "
-    "truth no question depends on another, however many questions there are.",
+    help="If STUDY is the tally of a pilot in which no question truly depends on another: the "
+    "probability that the command makes no group. It is the same for any number of questions.",
 )
 @click.option(
     "--shuffled",
     is_flag=True,
     help="Also say how well people are protected against somebody who sees only the published "
-    "counts, and no single report. The number of people is given with --people. Not for a draft.",
+    "counts, and no single report. Give the number of people with --people. Not for a draft.",
 )
 @click.option(
     "--plot",
@@ -242,20 +244,20 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
         warner plan draft.toml --people 2000 --write study.toml
         warner plan draft.toml --people 2000 --plot people.svg
 
-    If the study lacks nothing, its mechanisms are compared with others that protect the same
-    answers at the same epsilon. Mechanisms for labels are ranked by the error of the estimate that
-    is right on average (unbiased), computed as if all values were equally common. A second column
-    has the error of "warner estimate", which is usually smaller. It is simulated, with shares like
-    those of a typical question. Mechanisms for numbers and places are ranked by this simulated
-    error. In Python, warner.plan takes your own guess of the shares.
+    If the study is complete, its mechanisms are compared with other mechanisms that protect the
+    same answers at the same epsilon. Mechanisms for labels are ranked by the error of the estimate
+    that is right on average (unbiased), computed as if all values were equally common. A second
+    column has the error of "warner estimate", which is usually smaller. This second error is
+    simulated, with shares like those of a typical question. Mechanisms for numbers and places are
+    ranked by this simulated error. In Python, warner.plan takes your own guess of the shares.
 
     With --difference, the mechanism whose test needs the fewest people comes first. A second table
     shows how many people are needed at other epsilons.
 
     STUDY may also be the tally of a pilot, a small survey before the real one, made with warner
     tally --ways 2. Questions that depend on each other are then put into groups, to be randomised
-    together. Each line that is printed is a group. Write each group of two or more questions into
-    the study file, as a table [[joint]].
+    together. The command prints one group on each line. Write each group of two or more questions
+    into the study file, as a table [[joint]].
 
     \b
         warner tally pilot.parquet --ways 2 -o pairs.json
@@ -437,7 +439,7 @@ def _groups_of(study: Study, names: Sequence[str]) -> dict[str, int]:
         if name not in sizes:
             raise unknown("--by", name, sizes, "the public columns of the study")
         if sizes[name] < 2:
-            rule = f"needs columns with listed values, unlike {name}"
+            rule = f"needs columns with listed values, and {name} has no list of values"
             raise ArgumentError("--by", rule, None, "Give the number of groups: --groups 4")
     if names:
         return {name: sizes[name] for name in names}
@@ -479,8 +481,8 @@ def _plan_on_paper(texts: tuple[str, ...], output: Output, choices: Mapping[str,
             stated += [(prefix + design.text, by, design) for by, design in searched]
         elif name_of(one_card) in NAMES_OF_GROUPS:
             rule = (
-                "must be a design with one card for everybody, because others cannot be planned "
-                "with this command"
+                "must be a design with one card for everybody, because this command cannot plan "
+                "other designs"
             )
             raise ArgumentError("--design", rule, text, "For example --design warner:2/3")
         else:
@@ -492,7 +494,9 @@ def _plan_on_paper(texts: tuple[str, ...], output: Output, choices: Mapping[str,
     }
     for option, is_unused in unused.items():
         if is_unused and choices["loss"] == "l1":
-            rule = "is about intervals, which follow from squared errors, not from --loss l1"
+            rule = (
+                "cannot be used with --loss l1, because intervals are computed from squared errors"
+            )
             raise ArgumentError(option, rule, None, f"Leave out --loss or {option}")
     planned = [
         replace(_on_paper(text, design, choices, by), stated=text) for text, by, design in stated
@@ -642,7 +646,7 @@ def _propose(
         Study.parse(text, path)
         write_whole(path, text.encode())
         say_written(path)
-        terminal.say(f"{path} is the study, with the proposals for {', '.join(planned)}.")
+        terminal.say(f"The completed study is {path}, with the proposals for {', '.join(planned)}.")
 
 
 def _sizes(stated: str | None, people: int, groups: int) -> list[int]:
@@ -717,7 +721,7 @@ _DELTA = 1e-6  # of what is promised against who sees published counts alone
     "--samples",
     type=click.IntRange(1000),
     help="Also test the code that makes reports: make this many reports for each value, and "
-    "compute from them how large epsilon is at least.",
+    "compute from these reports a lower limit of epsilon.",
 )
 @click.option(
     "--shuffled",
@@ -730,8 +734,8 @@ _DELTA = 1e-6  # of what is promised against who sees published counts alone
 @click.option(
     "--delta",
     type=float,
-    help="With --shuffled: how probable it may be that this protection fails (delta). Default: one "
-    "in a million, or less if there are more people.",
+    help="With --shuffled: how probable it may be that this protection fails (delta). Default: "
+    "one in a million; for more than 100,000 people, less.",
 )
 @click.option(
     "--rounds",
@@ -777,8 +781,8 @@ def audit(
         rule = "must be one file, because files do not say which studies the same person answers"
         each = (
             "Audit each study by itself. A person who answers several studies spends the sum of "
-            "their epsilons. A person whose device chooses one of them by chance spends at most "
-            "the largest"
+            "their epsilons. A person whose device chooses one of these studies by chance "
+            "spends at most the largest epsilon"
         )
         raise ArgumentError("FILE", rule, f"{len(files)} files", each)
     output.check(file, plot=plot_path)
@@ -788,7 +792,7 @@ def audit(
             option = "--rounds"
             remedy = (
                 f"Without --shuffled, {rounds:,} new reports of a person spend {rounds:,} times "
-                "the epsilon of one report. To limit that, write a table [repeat] into the study"
+                "the epsilon of one report. To spend less, write a table [repeat] into the study"
             )
         raise ArgumentError(option, "needs --shuffled", None, remedy)
     if delta is None:
@@ -874,7 +878,9 @@ def audit(
         if served is not None:
             with contextlib.suppress(WarnerError):  # of a study that no page can ask
                 terminal.show(about_fingerprint(served))
-            terminal.show(f"Scripts of the survey page, SHA-256: {scripts_digest()}")
+            terminal.show(
+                f"SHA-256 fingerprint of the scripts on the survey page: {scripts_digest()}"
+            )
         if public:
             terminal.show(audit_text(public, smallest_group, sizes))
 
@@ -945,8 +951,8 @@ def _group_attributes(
         mechanism = from_header(tally.header)
         if isinstance(mechanism, OneOf | HiddenQuestion):
             rule = (
-                "counts people who were asked different questions, so it does not show which "
-                "questions depend on each other"
+                "counts people who were asked different questions, so the tally does not show "
+                "which questions depend on each other"
             )
             remedy = (
                 'Ask everybody all questions in a pilot: write the line each = "all" into the '
@@ -955,7 +961,7 @@ def _group_attributes(
             raise ArgumentError(path, rule, None, remedy)
         if not mechanism.attribute_domains:
             rule = "has no counts of the reports on two questions together"
-            raise ArgumentError(path, rule, None, "Make it with warner tally --ways 2")
+            raise ArgumentError(path, rule, None, "Make the tally with warner tally --ways 2")
     groups = {
         name: find_clusters(tally, threshold, largest, level) for name, tally in tallies.items()
     }

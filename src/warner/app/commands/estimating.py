@@ -118,9 +118,9 @@ _NOT_OF_GROUPS = ("joint", "kind", "with_reports", "background")
 
 
 _ABOUT_FORGED_GROUPS = (
-    "The limits assume that at most this share of the reports of each group is made up. Whoever "
-    "makes up reports can choose the group: if all made-up reports may be in one group, give their "
-    "share among the reports of that group."
+    "The limits assume that at most this share of the reports of each group is made up. But "
+    "whoever makes up reports can choose the group. If all made-up reports may be in one group, "
+    "give their share among the reports of that group."
 )
 
 
@@ -372,10 +372,10 @@ class EstimateRequest:
                 refuse_given([name], f"needs {needed}, and cannot be used with {way}", None)
         if way is not None:
             why = f"cannot be used with {way}, because made-up reports of one group can move the "
-            each = f"Leave out {way}: each group of a tally then has its bounds"
+            each = f"Leave out {way}: the limits of each group are then printed"
             if len(self.tallies) > 1:
                 each = f"Estimate each file by itself, without {way}"
-            refuse_given(["forged"], f"{why}shares of others", each)
+            refuse_given(["forged"], f"{why}shares of other groups", each)
             rule, remedy = f"cannot be used with {way}", f"Leave out {{}} or {way}"
             refuse_given(_NOT_OF_GROUPS, rule, remedy)
             own_methods = {
@@ -395,7 +395,7 @@ class EstimateRequest:
             remedy = "Give several files, or --by with another public column, such as --by week"
             raise ArgumentError("--within", "needs groups to compare", None, remedy)
         if self.no_shares and not self.summaries:
-            remedy = "For example --summary mean,median"
+            remedy = "Add for example --summary mean,median"
             raise ArgumentError("--no-shares", "needs --summary", None, remedy)
         if self.compare_groups and self.summaries:
             summaries = [*self.wanted.common, *chain(*self.wanted.own.values())]
@@ -452,8 +452,8 @@ class EstimateRequest:
         flat, grouped = apart(together)
         refuse_questions(by, together)
         if len(set(names)) < len(names) and (is_by_file or not grouped):
-            rule, remedy = "must have different names", f"Give each file a name: north={files[0]}"
-            raise ArgumentError("groups", rule, ", ".join(names), remedy)
+            remedy = f"Give each file a name of its own: north={files[0]}"
+            raise ArgumentError("groups", "must have different names", ", ".join(names), remedy)
         if grouped:
             of_files = [
                 dict(zip(grouped, of, strict=True)) for of in zip(*grouped.values(), strict=True)
@@ -480,7 +480,8 @@ class EstimateRequest:
             option, rule = "--compare-groups", "needs a tally of groups of people"
             remedy = f"{to_have_groups(files, None)}. Or name a file for each group"
             if self.by:
-                option, rule, remedy = "--by file", "needs at least 2 files", "Name the others too"
+                option, rule = "--by file", "needs at least 2 files"
+                remedy = "Name the other files too"
             raise ArgumentError(option, rule, None, remedy)
         return {
             attribute: {(name,): tally for name, tally in zip(names, parts, strict=True)}
@@ -498,19 +499,19 @@ class EstimateRequest:
                 "these groups. Say which"
             )
             remedy = (
-                f"To compare the files, add --within {all_columns} for a table of each group, or "
-                f"--by file for all people. To compare the groups, add --by {all_columns}"
-                f"{' and give the files no names' * is_named}: the files are then added up, so "
-                "they must be of different people"
+                "To compare the files, add --by file. To compare the files within each group, "
+                f"add --within {all_columns}. To compare the groups, add --by "
+                f"{all_columns}{' and give the files no names' * is_named}. The files are then "
+                "added up, so the files must be of different people"
             )
             raise ArgumentError("files", rule, None, remedy)
         if is_named:
             by = self.by or all_columns
-            rule = f"are added up by {by}, so their names would not be used"
+            rule = f"are added up for each {by}, so the names of the files would not be used"
             apart = f"To keep the files apart, write --by file,{by}"
             if self.design is not None:
                 apart = "To keep the files apart, estimate each by itself"
-            remedy = f"{apart}. To add them up, leave out the names"
+            remedy = f"{apart}. To add the files up, leave out the names"
             raise ArgumentError("files", rule, ", ".join(names), remedy)
 
     def groups(self) -> list[tuple[str, TalliesOfGroups, list[str] | None]]:
@@ -532,65 +533,68 @@ class EstimateRequest:
 @click.option(
     "--by",
     metavar="NAME,NAME,...",
-    help="Estimate the shares in groups of people, by these public columns of TALLY. It must be "
-    "made with warner tally --by. People who differ only in other columns are put together. With "
-    "--by file, each file is a group, named after it: tally.north.json is the group north. You can "
-    "also write north=FILE. With --by file,platform, each platform of each file is a group.",
+    help="Estimate the shares in groups of people, by these public columns. TALLY must be made "
+    "with warner tally --by. People who differ only in other columns are put together. With "
+    "--by file, each file is a group, named after it: tally.north.json is the group north. You "
+    "can also write north=FILE. With --by file,platform, each platform of each file is a group.",
 )
 @click.option(
     "--total",
     "is_total",
     is_flag=True,
-    help="If TALLY is of groups (warner tally --by): estimate all people together, not each group "
-    "by itself. Of several files, some may have groups, and others none. With --by, the table of "
-    "groups ends with all people together.",
+    help="If TALLY has groups (warner tally --by): estimate all people together, not each "
+    "group by itself. If there are several files, some may be without groups. With --by, the "
+    "last line of the table is all people together.",
 )
 @click.option(
     "--pool",
     type=click.Choice(POOLS),
-    help='With --by: whether the other groups help to estimate a group. "none", the default: each '
-    'group is estimated by itself. "partial": the shares of each group are moved towards the mean '
-    'of all groups, further if its reports tell less. "path": they are moved towards the groups '
-    "before and after it in time.",
+    help='With --by: whether the other groups help to estimate a group. "none", the default: '
+    'each group is estimated by itself. "partial": the shares of each group are moved towards '
+    "the mean of all groups. The less the reports of a group tell, the further its shares are "
+    'moved. "path": the shares of each group are moved towards the shares of the groups before '
+    "and after it in time.",
 )
 @click.option("--time", metavar="NAME", help="With --pool path: the public column with the time.")
 @click.option(
     "--margins",
     metavar="FILE",
-    help="With --by: a CSV file that says how many people of the population are in each group, to "
-    "weight the groups. Its columns are value,number or NAME,number, such as ward,number. For "
-    "several public columns they are column,value,number.",
+    help="With --by: a CSV file that says how many people of the population are in each group, "
+    "to weight the groups. Its columns are value,number or NAME,number, such as ward,number. "
+    "For several public columns, the columns of the file are column,value,number.",
 )
 @click.option(
     "--compare-groups",
     is_flag=True,
-    help="Print the differences between the groups of --by, or of all groups without --by. For "
-    "several files of groups, --by or --within says what is compared. Each difference has an "
-    "interval and a p-value. A second p-value allows for the number of comparisons in the "
-    "table (Holm's method). Comparisons of shares, of means and of quantiles are counted "
-    "separately.",
+    help="Print the differences between groups. With --by, its groups are compared; without "
+    "--by, all groups. If several files have groups, say with --by or --within what to "
+    "compare. Each difference has an interval and a p-value. A second p-value allows for the "
+    "number of comparisons in the table (Holm's method). Comparisons of shares, of means and "
+    "of quantiles are counted separately.",
 )
 @click.option(
     "--reference",
     metavar="NAME",
-    help="With --compare-groups: compare each group with this one. Default: with all other groups "
-    "together. If there are two groups, the second is compared with the first.",
+    help="With --compare-groups: compare each group with this group. Default: each group is "
+    "compared with all other groups together. If there are two groups, the second is compared "
+    "with the first.",
 )
 @click.option(
     "--of",
     "quantity",
     metavar="shares|answered|numbers|mean|median|Q",
-    help='With --compare-groups: what is compared. "shares": the share of each value. "answered": '
-    'the same among those who answered, if "no answer" is one of the values. If the values are '
-    'numbers, also "mean", "median", a quantile such as 0.25, or "numbers": mean, median, '
-    'quartiles and bands of values. Default: "shares", but "numbers" if there are more than 12 '
-    "numbers, or ranges of numbers.",
+    help='With --compare-groups: what is compared. "shares": the share of each value. '
+    '"answered": the share of each value among the people who answered, if "no answer" is one '
+    'of the values. If the values are numbers, also "mean", "median", a quantile such as 0.25, '
+    'or "numbers": mean, median, quartiles and bands of values. Default: "numbers" if there '
+    'are more than 12 numbers, or ranges of numbers; otherwise "shares".',
 )
 @click.option(
     "--within",
     metavar="NAME,NAME,...",
-    help="With --compare-groups: make a comparison for each value of these public columns, such as "
-    "two weeks on each platform. The groups of --by are compared, by default the files.",
+    help="With --compare-groups: make a separate comparison for each value of these public "
+    "columns. For example, --within platform compares two weeks on each platform. The groups "
+    "of --by are compared; without --by, the files.",
 )
 @click.option(
     "--same-people",
@@ -611,17 +615,18 @@ class EstimateRequest:
     "--interval",
     "kind",
     type=IntervalKind(),
-    help="The kind of intervals. Behind each kind stands what contains the truth with the "
-    'probability of --level. "score": the interval of each share, also of one that you picked '
-    'because it is large. "wald": the interval of each share, around the estimate that is right on '
-    'average. "likelihood": the interval of each share, by the likelihood ratio. "average": the '
-    'interval of a share that is picked by chance. "simultaneous": the intervals of all shares at '
-    'once. "posterior": the interval of each share or quantile of numbers that are estimated as a '
-    "smooth curve; that of a quantile is narrower than the default, and holds about as often as it "
-    'says if neighbouring numbers are about equally frequent. "anytime:N": the interval of each '
-    "share, mean or quantile, even if you look again and again while reports arrive, up to the "
-    'planned number N. Default: "likelihood" for designs on paper; for numbers that are estimated '
-    'as a smooth curve, the posterior interval of this curve; otherwise "score". '
+    help="The kind of intervals. The kinds differ in what contains the truth with the "
+    'probability of --level. "score": the interval of each share, also of a share that you '
+    'picked because it is large. "wald": the interval of each share, around the estimate that '
+    'is right on average. "likelihood": the interval of each share, computed from the '
+    'likelihood ratio. "average": the interval of a share that is picked by chance. '
+    '"simultaneous": the intervals of all shares at once. "posterior": the interval of each '
+    "share or quantile of numbers that are estimated as a smooth curve. The interval of a "
+    "quantile is then narrower than the default. It is right about as often as --level says if "
+    'neighbouring numbers are about equally frequent. "anytime:N": the interval of each share, '
+    "mean or quantile, even if you look again and again while reports arrive, up to the "
+    'planned number N. Default: "likelihood" for designs on paper; for numbers that are '
+    'estimated as a smooth curve, the posterior interval of this curve; otherwise "score". '
     f'{INTERVALS_OF_DRAWN} With --plot, only the default and "anytime:N" work. With --by or '
     "--compare-groups, --interval cannot be used.",
 )
@@ -629,7 +634,7 @@ class EstimateRequest:
 @click.option(
     "--no-shares",
     is_flag=True,
-    help="With --summary: leave out the shares of questions that have summaries, in files too. "
+    help="With --summary: if a question has a summary, leave out its shares, in files too. "
     "This saves most of the time for a question with many values.",
 )
 @written
@@ -638,32 +643,34 @@ class EstimateRequest:
     "plot_paths",
     metavar="FILE",
     multiple=True,
-    help=f"Draw a picture of the shares, or with --compare-groups of the differences: {FORMATS}. "
-    "Several questions stand below each other. A file .html also has a table of the numbers. With "
-    "--study, the picture shows the texts of questions and answers. May be repeated.",
+    help="Draw a picture of the shares, or with --compare-groups of the differences: "
+    f"{FORMATS}. Several questions stand below each other. An .html file also has a table of "
+    "the numbers. With --study, the picture shows the texts of questions and answers. May be "
+    "repeated.",
 )
 @click.option(
     "--with-reports",
     is_flag=True,
-    help="With --plot: beside each estimated share, also draw the share of the reports that name "
-    "this value. So people see what was received, and what is concluded from it.",
+    help="With --plot: beside each estimated share, also draw the share of the reports that "
+    "name this value. So people see which reports came, and what is concluded from them.",
 )
 @click.option(
     "--top",
     type=click.IntRange(1),
-    help="Print only this many shares, the largest. Of numbers, such as codes, these are shares "
-    "of single values, not of bands of values. With --by: the largest in all groups together. "
-    "With --compare-groups: the largest in any group. A picture also shows the sum of the other "
-    "shares. Without --top, a picture of more than 60 labels shows 20.",
+    help="Print only this many shares, the largest. If answers are numbers, such as codes, "
+    "these are the shares of single numbers, not of bands of numbers. With --by: the largest "
+    "in all groups together. With --compare-groups: the largest in any group. A picture also "
+    "shows the sum of the other shares. Without --top, a picture of more than 60 labels shows "
+    "20.",
 )
 @click.option("--title", metavar="TEXT", help="The title of the picture.")
 @click.option(
     "--background",
     multiple=True,
     metavar="TAG=FILE",
-    help='If people could give a tag such as "@home" in place of the true value: a CSV file with '
-    "the share of each true value behind the tag TAG. Its columns are value,share. If several "
-    "questions have this tag, write QUESTION.TAG=FILE.",
+    help='If people could give a tag such as "@home" in place of the true value: a CSV file '
+    "with the share of each true value among the people who gave the tag TAG. Its columns are "
+    "value,share. If several questions have this tag, write QUESTION.TAG=FILE.",
 )
 @forged_part
 @additions
@@ -687,15 +694,15 @@ def estimate(**choices: Any) -> None:
 
     Answers that people randomised themselves, with a card on paper, need no study. TALLY may be a
     CSV or Excel table of what they said. It has a row for each person, or the columns value and
-    count, or a column of counts for each word on the card. With --by, you name the columns that
-    make groups.
+    count, or a column of counts for each word on the card. To make groups, name their columns with
+    --by.
 
     \b
         warner estimate --design crosswise:1/4 --counts same=680,different=320
         warner estimate counts.xlsx --design crosswise:1/4 --by age
         warner estimate people.csv --design smokes=crosswise:1/4 --by age --compare-groups
 
-    Of a tally of groups (warner tally --by), the table has an estimate of each group by itself.
+    If the tally has groups (warner tally --by), the table has an estimate of each group by itself.
     Add --total to estimate all people as one group, or --by COLUMN to choose the columns that make
     groups. With --total and --by, the table of the groups ends with all people. To see how the
     groups differ, add --compare-groups. Each group can also be a file.
@@ -718,7 +725,7 @@ def estimate(**choices: Any) -> None:
         warner estimate tally.json --only smokes --plot smokes.svg --with-reports
 
     If people were not drawn as a simple random sample, say how they were drawn: --weights,
-    --cluster and --strata name public columns of the tally. Groups are then made by its other
+    --cluster and --strata name public columns of the tally. Groups are then made by the other
     public columns, or by the columns of --by.
 
     \b
@@ -729,14 +736,15 @@ def estimate(**choices: Any) -> None:
     question has two answers and there are groups, these tables show only "yes".
 
     With --summary, the terminal shows summaries of numbers, such as the mean, in place of shares.
-    Files have both.
+    Files have both shares and summaries.
 
     \b
         warner estimate tally.json --only alcohol --summary mean,median,above:14
 
     If people could give a tag such as "@home" in place of the true value, a second table spreads
-    the share of the tag over the true values. It uses the shares in the file of --background.
-    Without that file, it uses the estimated shares of the values that are not sensitive.
+    the share of the tag over the true values. For this, the command uses the shares in the file of
+    --background. Without that file, the command uses the estimated shares of the values that are
+    not sensitive.
     """
     request = EstimateRequest(**{**choices, "tallies": choices["tallies"] or ("-",)})
     request.check()
@@ -932,7 +940,7 @@ def _estimate_each_group(grouped: Mapping[str, Sequence[Tally]], request: Estima
     _write_groups(columns, results, request)
     if len(request.tallies) > 1:
         show_sources(chosen_tallies(grouped, request.only))
-    say(f"Each group by {', '.join(columns)} is estimated by itself. {together}.")
+    say(f"The groups by {', '.join(columns)} are estimated separately. {together}.")
 
 
 def _write_groups(
@@ -1198,7 +1206,7 @@ def _compared_within(request: EstimateRequest) -> Iterator[_Compared]:
                 yield one
             else:
                 say(
-                    f"Not compared: {one.title}. All its people are in "
+                    f"Not compared: {one.title}, because all people there are in "
                     f"{', '.join(sorted(groups_of_one))}."
                 )
 
@@ -1217,7 +1225,8 @@ def _compare_groups(request: EstimateRequest) -> None:
     if not tables:
         got = None if request.reference is None else f"--reference {request.reference}"
         remedy = "Leave out --within" + ("" if got is None else ", or name another group")
-        raise EmptyError("--within", "leaves no two groups to compare in any table", got, remedy)
+        rule = "splits the people so far that no table has two groups to compare"
+        raise EmptyError("--within", rule, got, remedy)
     results: dict[str, Differences] = {}
     too_small: list[str] = []
     for title, one in tables.items():
@@ -1251,7 +1260,7 @@ def _compare_groups(request: EstimateRequest) -> None:
             attribute_of[title] = question
     if request.top is not None:
         if all(result.of != "shares" for result in shown.values()) and not request.plot_paths:
-            rule = "chooses among shares, and here means, medians or quantiles are compared"
+            rule = "can be used only for shares, but here means, medians or quantiles are compared"
             raise ArgumentError("--top", rule, None, "Leave out --top, or add --of shares")
         shown = {name: result.most_common(request.top) for name, result in shown.items()}
     request.draw(shown, attribute_of)
@@ -1262,8 +1271,8 @@ def _compare_groups(request: EstimateRequest) -> None:
             show_differences(name, result)
         if len(shown) > 1:
             terminal.show(
-                "In each table, the column p (Holm) is corrected for the comparisons of that table "
-                f"alone, and not for the comparisons of all {len(shown):,} tables together."
+                "The column p (Holm) allows for the number of comparisons in its own table. It "
+                f"does not allow for the comparisons in all {len(shown):,} tables together."
             )
 
     of_table = {title: {"attribute": one.attribute, **one.within} for title, one in tables.items()}

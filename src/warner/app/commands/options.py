@@ -75,9 +75,9 @@ several_reports = click.option(
     "--reports-per-person",
     type=click.IntRange(1, MOST_PER_PERSON),
     metavar="T",
-    help="Say that each person sent up to T reports, about different answers. Intervals for the "
-    "population then count people, not reports. Not needed if the study says rows_per_person: its "
-    "reports state this themselves.",
+    help="Say that each person sent up to T reports, about different answers. Intervals for "
+    "the population then count people, not reports. Not needed if the study says "
+    "rows_per_person: its reports then state this number.",
 )
 are_simulated = click.option(
     "--simulated",
@@ -117,8 +117,8 @@ additions = options(
     click.option(
         "--allow-equal",
         is_flag=True,
-        help="Add files even if their counts are equal. Use this only if you know that they are "
-        "from different people.",
+        help="Add files even if their counts are equal. Use this only if you know that the "
+        "files are from different people.",
     ),
     click.option(
         "--allow-simulated",
@@ -218,7 +218,10 @@ class Output:
         if (self.as_json or self.as_csv) and 0 < len(absent) < len(inputs):
             # It may be a misspelt input, so that no command is named that leaves it out.
             flag = "--json" if self.as_json else "--csv"
-            remedy = f"Correct its name. To write a file, add -o FILE: {flag} prints the result"
+            remedy = (
+                "Correct its name. If the command is to write this file, put -o before its "
+                f"name: {flag} only prints"
+            )
             raise ArgumentError(absent[0], "does not exist", None, remedy)
         for path in (*self.paths, plot):
             refuse_overwriting(path, *inputs)
@@ -344,8 +347,8 @@ def written(command: Command) -> Command:
         click.option(
             "--wide",
             is_flag=True,
-            help="Show all columns of tables, even if lines become long. LaTeX and Typst files "
-            "without --wide have those that fit into an article.",
+            help="Show all columns of tables, even if lines become long. Without --wide, LaTeX "
+            "and Typst files have only the columns that fit into an article.",
         ),
         click.option("--explain", is_flag=True, help="Also say how the numbers were computed."),
     )(with_output)  # type: ignore[return-value]
@@ -485,7 +488,7 @@ forged_part = click.option(
     "--forged",
     type=MadeUp(),
     metavar="PART or N",
-    help="Also show how low and how high each true share can be if some reports were made up. Give "
-    "the largest part of the reports that may be made up, such as 1%, or their largest number, "
-    "such as 100.",
+    help="Also show how low and how high each true share can be if some reports were made up. "
+    "Give the largest share of reports that may be made up, such as 1%, or the largest number "
+    "of such reports, such as 100.",
 )

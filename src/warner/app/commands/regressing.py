@@ -71,8 +71,8 @@ _MOST_DIGITS = 7  # of a number in a table of a paper that has the decimals of i
 @click.option(
     "--study",
     type=click.Path(dir_okay=False),
-    help="The study file. Reports that were not made as it says are refused. The command also uses "
-    "what its table [design] says about how people were drawn.",
+    help="The study file. Reports that were not made as this file says are refused. The "
+    "command also uses what the study's table [design] says about how people were drawn.",
 )
 @click.option(
     "--design",
@@ -80,8 +80,8 @@ _MOST_DIGITS = 7  # of a number in a table of a paper that has the decimals of i
     metavar="DESIGN",
     multiple=True,
     help="For answers that people randomised on paper: the design of the card, such as "
-    "crosswise:1/4. REPORTS is then a table of what people said. For several questions, repeat it "
-    "as NAME=DESIGN.",
+    "crosswise:1/4. REPORTS is then a table of what people said. For several questions, give "
+    "--design NAME=DESIGN for each question.",
 )
 @group_option
 @click.option(
@@ -95,14 +95,14 @@ _MOST_DIGITS = 7  # of a number in a table of a paper that has the decimals of i
     "--hidden",
     metavar="FORMULA",
     help="If a hidden answer stands on the right of FORMULA: the columns on which this answer "
-    "itself depends, such as smokes ~ age. If there are none, write smokes ~ 1. Default: the other "
-    "columns of FORMULA.",
+    "itself depends, such as smokes ~ age. If there are no such columns, write smokes ~ 1. "
+    "Default: the other columns of FORMULA.",
 )
 @click.option(
     "--random",
     metavar="NAME",
-    help="The public column of groups whose people may be alike, such as schools. Each group gets "
-    "a random intercept.",
+    help="The public column that names groups, such as schools, in which people may be alike. "
+    "Each group gets a random intercept.",
 )
 @click.option(
     "--link",
@@ -135,8 +135,8 @@ _MOST_DIGITS = 7  # of a number in a table of a paper that has the decimals of i
     "drawn with a survey design, the standard errors follow the design.",
 )
 @drop_missing_option(
-    "With a table of what people said on paper: leave out people with an empty cell, or NA, in a "
-    "column that is used. The command says how many they are."
+    "With a table of what people said on paper: leave out people with an empty cell, or NA, in "
+    "a column that is used. The command says how many people it left out."
 )
 @survey_design
 @level
@@ -165,7 +165,8 @@ def regress(
 
     REPORTS is a report file with public columns, such as the age of each person, which are not
     randomised. FORMULA is QUESTION ~ COLUMN + COLUMN. If you write QUESTION alone, all public
-    columns are used. Each value of a column of labels is compared with the first in the alphabet.
+    columns are used. If a column has labels, each label is compared with the first label in the
+    alphabet.
 
     If a name has a space, write backticks around it, and single quotes around FORMULA: 'smokes ~
     `age group`'. Products, powers and functions of columns need: pip install "warner[formula]".
@@ -194,22 +195,27 @@ def regress(
         warner regress said.csv "smokes ~ age" --design cheating:1/4,3/4 --group card
 
     If people were drawn in clusters, from strata or with unequal weights, say so with --cluster,
-    --strata and --weights. Standard errors then allow for it. These columns explain the answer only
-    if FORMULA names them.
+    --strata and --weights. Standard errors then allow for how people were drawn. The columns of
+    these options explain the answer only if FORMULA names them too.
 
     \b
         warner regress reports.parquet "smokes ~ age" --weights w --cluster school --strata region
     """
     output.check(reports, *([study] if study else []))
     if Path(reports).is_file() and is_tally_file(reports):
-        rule = "is a tally, which does not say what the same person answered"
-        raise FileError(reports, rule, None, "Give the reports that were counted for it")
+        rule = "is a tally, which does not say what each person reported"
+        raise FileError(
+            reports, rule, None, ("Give the file of reports from which the tally was made")
+        )
     plan = None if study is None else Study.load(study)
     drawn = design_of(weights, cluster, strata, plan)
     if group is not None and not said_by:
         raise ArgumentError("--group", "needs --design", repr(group))
     if said_by and Path(reports).is_file() and not is_table(reports):
-        rule = f"cannot be used with {reports}, which has reports and says how they were randomised"
+        rule = (
+            f"cannot be used with {reports}, because this report file itself says how answers "
+            "were randomised"
+        )
         raise ArgumentError("--design", rule, " ".join(said_by), "Leave out --design")
     designs: Mapping[str, PaperDesign | LatentClasses]
     designs = _designs(formula, said_by, plan) if said_by else cards_of(plan, reports)
@@ -417,9 +423,9 @@ class _People:
         first = chosen[0][0]
         if any(reports is not first for reports, _ in chosen):
             rule = (
-                "has several hidden answers, and some of them are in reports on several questions"
+                "has several hidden answers, and some of them share one report with other questions"
             )
-            raise ArgumentError("FORMULA", rule, ", ".join(names), "Use only one of them")
+            raise ArgumentError("FORMULA", rule, ", ".join(names), "Use only one hidden answer")
         return first
 
 
@@ -517,11 +523,14 @@ def _of_paper(
             keys = [str(key).strip().removesuffix(".0") for key in columns[column].tolist()]
             if lacking := sum(key not in places for key in keys):
                 rule = (
-                    f"must say who is in which group: {' or '.join(entries)}, for the first and "
-                    "the second group"
+                    f"must have only {entries[0]} for the first group and {entries[1]} for the "
+                    "second group"
                 )
                 got = f"other entries in {lacking:,} of {len(keys):,} rows"
-                remedy = f"Say which is which: --group {column}=FIRST,SECOND"
+                remedy = (
+                    "If the column has other words for the groups, write --group "
+                    f"{column}=FIRST,SECOND"
+                )
                 raise ArgumentError(f"column {column!r}", rule, got, remedy)
             answers: Any = design.said(said, [places[key] for key in keys])
             labels[name] = [answer for answer in design.answers if answer is not None]
@@ -551,7 +560,8 @@ def _references(
                 remedy = f"Write {holding[0]}={value}" if holding else meant(value, labels)
                 raise ArgumentError("--reference", rule, repr(text), remedy)
         if key in chosen:
-            raise ArgumentError("--reference", "is given twice", repr(text), "Choose one of them")
+            rule = f"is given twice for {key or question}"
+            raise ArgumentError("--reference", rule, repr(text), "Give it only once")
         chosen[key] = value
     return chosen
 
@@ -579,8 +589,9 @@ def _slips(columns: Mapping[str, np.ndarray], coded: Sequence[str]) -> Iterator[
     several = {n: c for n, c in numbers.items() if are_codes(c) and len(np.unique(c)) > 2}
     for name, column in [pair for pair in several.items() if pair[0] not in coded][:1]:
         yield (
-            f"Each column of numbers has one coefficient, for one unit more. If the numbers of "
-            f"{name} are codes of categories, add --reference {name}={column.min():.0f}."
+            "A column of numbers has one coefficient: the change for one unit more. If the "
+            f"numbers in {name} are codes of categories, add --reference "
+            f"{name}={column.min():.0f}."
         )
 
 
@@ -598,7 +609,7 @@ def _codes(name: str, design: PaperDesign, said: list[str]) -> list[int]:
     lacking = made.count(None)
     if lacking:
         words = " or ".join(design.report_words)
-        rule = f"must have what people said, {words}"
+        rule = f"must have only words that people said: {words}"
         got = f"other entries in {lacking} of {len(made)} rows"
         others = [look(word) for word in said if codes[word] is None]
         remedy = remedy_of_words(others, len(said), design)
@@ -644,7 +655,7 @@ def _designs(
         short_name = design.partition(":")[0].strip().lower()
         names = [*BY_NAME, *NAMES_OF_GROUPS]
         if short_name not in names:
-            raise unknown("--design", short_name, names)
+            raise unknown("--design", short_name, names, "these designs")
         chosen = groups_from_text(design) if short_name in NAMES_OF_GROUPS else from_text(design)
         if isinstance(chosen, ListExperiment):
             rule = "must be a card, not a list of items"
