@@ -35,7 +35,7 @@ _links = click.option(
     "--codes",
     "earlier",
     metavar="FILE",
-    help="To invite the same people again: the CSV file with their codes of an earlier round.",
+    help="To invite the same people again: the CSV file with the codes of an earlier round.",
 )
 @click.option("-o", "--output", required=True, help="The CSV file to write the codes to.")
 @_links
@@ -62,15 +62,14 @@ def invite(
 
     The study must say access = "invited" in its table [collect]. Send each person one code, for
     example by mail merge. Only the file OUTPUT has the codes. The collector's store has a
-    fingerprint (hash) of each code. It also says whether a code was used, but never when.
+    fingerprint (hash) of each code. The store also says whether a code was used, but never when.
 
-    Keep OUTPUT secret. Whoever has OUTPUT and one copy of the store can tell which codes were used.
-    Whoever has OUTPUT, and in addition two copies of the store, or its log, or the running server,
-    can tell which report came with which code. Then only the randomising (epsilon) protects the
-    answers.
+    Keep OUTPUT secret. With OUTPUT and one copy of the store, anyone can tell which codes were
+    used. With OUTPUT and two copies of the store, its log or the running server, anyone can tell
+    which report came with which code. Then only the randomising (epsilon) protects the answers.
 
-    If the study says access = "tokens", the codes are for the command "warner collect issue" (the
-    issuer), which has a store of its own, STUDY.codes.sqlite. Nothing in a report is then
+    If the study says access = "tokens", the codes go to the command "warner collect issue" (the
+    issuer), and are kept in the issuer's own store, STUDY.codes.sqlite. Nothing in a report is then
     computed from a code.
 
     With --url, each code is written as a link to the survey. The code comes after "#", the part of
@@ -83,8 +82,8 @@ def invite(
 
     While the server runs, give the owner's token with --token-file or --token-env. The server
     receives only the fingerprints, never the codes. Without a token, this command opens the store
-    itself. If the store is a file, stop the server first; if it is a database, the server may go on
-    running.
+    itself. If the store is a file, stop the server first. If the store is a database, the server
+    may go on running.
 
     \b
         warner collect invite study.toml -n 500 -o codes.csv --url https://survey.example.org
@@ -253,8 +252,8 @@ def make_keys(study: str, issuer: str, output: str) -> None:
     The issuer is a program apart from the collector, and somebody else must run it. Whoever runs
     both could compare when a code was exchanged and when a report came.
 
-    A token lets a device send one report, and does not say whose it is. The command prints the
-    lines to add to STUDY, with the public keys. The keys are the same for everybody.
+    A token lets a device send one report, and does not say whose report it is. The command prints
+    the lines to add to STUDY, with the public keys. These keys are the same for everybody.
 
     \b
         warner collect keys study.toml --issuer https://codes.example.org -o issuer.pem
@@ -309,12 +308,12 @@ def issue(study: str, path_of_keys: str, **choices: Any) -> None:
     report. The command "warner collect serve" counts the reports, but sees no code.
 
     A device exchanges its code for a token, which the issuer signs without seeing it. The device
-    then waits for a random time, and sends its report with the token. Run the two commands at
-    different addresses, and let different people run them. Then nobody can compare when a code was
-    exchanged and when a report came.
+    then waits for a random time, and sends its report with the token. Run the issuer and the
+    collector at different addresses, and let different people run them. Then nobody can compare
+    when a code was exchanged and when a report came.
 
-    To invite people before or while the issuer runs, run: warner collect invite. For that you need
-    the owner's token, which is printed only once.
+    To invite people, run: warner collect invite. While the issuer runs, this needs the owner's
+    token, which is printed only once.
 
     \b
         warner collect issue study.toml --keys issuer.pem --port 8001

@@ -87,8 +87,8 @@ _FEW_PEOPLE, _MANY_GROUPS = 10, 20  # groups that nobody means to compare
 @click.option(
     "--date",
     metavar="TEXT",
-    help="A date to print in the report. Write today for the date of today. Default: no date, so "
-    "that the same tallies give the same file.",
+    help='A date to print in the report. The word "today" prints the date of today. Default: '
+    "no date, so that the same tallies give the same file.",
 )
 @click.option(
     "--short",
@@ -103,13 +103,14 @@ _FEW_PEOPLE, _MANY_GROUPS = 10, 20  # groups that nobody means to compare
 @click.option(
     "--by",
     metavar="NAME,NAME,...",
-    help="Show results for groups of people, by these public columns of TALLY. It must be made "
-    "with warner tally --by. Default: all its columns make the groups.",
+    help="Show results for groups of people, by these public columns. TALLY must be made with "
+    "warner tally --by. Default: all columns of TALLY make the groups.",
 )
 @click.option(
     "--reference",
     metavar="NAME",
-    help="Compare each group with this one. Default: with all others together.",
+    help="Compare each group with this group. Default: each group is compared with all other "
+    "groups together.",
 )
 @click.option(
     "--rounds",
@@ -163,8 +164,8 @@ def report(
 
     For each question, the file shows how many people answered, the shares with their intervals, and
     mean and median of numbers. If the tally has groups (warner tally --by), the file compares them.
-    It says in plain words how well each person is protected, how the numbers were made, and what
-    they do not say.
+    The file also says in plain words how well each person is protected, how the numbers were made,
+    and what the numbers do not say.
 
     The file needs no network, no script and no other file. To write PDF, first run: pip install
     "warner[report]"
@@ -293,7 +294,7 @@ def _check_reference(
     """Refuse a reference that is no group."""
     if not groups and design is not None:
         rule = (
-            "needs groups, and here all public columns only say how people were drawn "
+            "needs groups, but the public columns here only say how people were drawn "
             f"({design.text})"
         )
         remedy = f"Name the columns that make groups: --by {design.strata or 'NAME'}"

@@ -76,9 +76,9 @@ def collect() -> None:
 @click.option(
     "--lan",
     is_flag=True,
-    help="For people in one room: serve the survey at this machine's address in the local network, "
-    "and show a QR code. The command makes a certificate for HTTPS, STUDY.lan.pem. Browsers warn "
-    "people, because they do not know this certificate.",
+    help="For people in one room: serve the survey at this machine's address in the local "
+    "network, and show a QR code. The command makes a certificate for HTTPS, STUDY.lan.pem. "
+    "Browsers do not know this certificate, so they warn people.",
 )
 @collectors.store_options
 @click.option(
@@ -109,8 +109,9 @@ def collect() -> None:
 @click.option(
     "--restored",
     is_flag=True,
-    help="Go on with a copy of the store, such as a backup. Reports that were accepted after the "
-    "copy was made are not in it, and the people who sent them can answer again.",
+    help="Go on with a copy of the store, such as a backup. Reports that were accepted after "
+    "the copy was made are not in the copy, and the people who sent these reports can answer "
+    "again.",
 )
 @_brand
 @_own_words
@@ -121,7 +122,8 @@ def collect() -> None:
     type=click.IntRange(1024),
     default=4 << 20,
     show_default=True,
-    help="The largest request that the server accepts, in bytes. Its headers are not counted.",
+    help="The largest request that the server accepts, in bytes, without the headers of the "
+    "request.",
 )
 @collectors.rate_options
 def serve(study: str, **choices: Any) -> None:
@@ -132,14 +134,15 @@ def serve(study: str, **choices: Any) -> None:
     server stores only a fingerprint of the token (SHA-256).
 
     Answers are randomised in the browser; the result, a report, is sent to the server. The server
-    keeps only counts of the reports, and a random id of each report, so that it is counted once. It
-    stores no reports, no times, no order and no address of a person's device, and does not log
-    requests. To limit abuse, it holds each address in memory for ten minutes, scrambled (as a
-    salted hash).
+    keeps only counts of the reports, and a random id of each report, so that each report is counted
+    once. The server stores no reports, no times, no order and no address of a person's device, and
+    does not log requests. To limit abuse, it holds each address in memory for ten minutes,
+    scrambled (as a salted hash).
 
-    Ctrl-C or SIGTERM stops the server, after it has answered all requests. Started again, it goes
-    on where it stopped, also after a crash. Once somebody has answered, change the words of
-    questions and choices only if they mean the same as before; then add --new-texts.
+    Ctrl-C or SIGTERM stops the server, after it has answered all requests. When you start the
+    server again, it goes on where it stopped, also after a crash. Once somebody has answered,
+    change the words of questions and choices only if they mean the same as before; then add
+    --new-texts.
 
     On devices other than this machine, browsers let the survey page work only over HTTPS. Give a
     certificate with --certificate and --key, or put the server behind a proxy that serves HTTPS.
@@ -193,11 +196,10 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
     tokens_of, reached = study.collect.tokens, url or listen.url(listen.port)
     is_here = collectors.is_of_this_machine
     if tokens_of and is_here(tokens_of.issuer) and not is_here(reached):
-        rule = "must be an address that people's devices can reach, not one of this machine alone"
-        remedy = (
-            "Make keys for an address that they reach. Run: warner collect keys --issuer "
-            "https://..."
+        rule = (
+            "must be an address that people's devices can reach, but only this machine can reach it"
         )
+        remedy = "Make keys for another address. Run: warner collect keys --issuer https://..."
         raise ArgumentError(f"{path}: issuer", rule, tokens_of.issuer, remedy)
     served_at, preview = url, choices["preview"]
     if preview and choices["store"] is not None:
@@ -241,7 +243,7 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
                 note("Preview: no report is counted, and everything is deleted at the end.")
                 if study.collect.tokens is not None:
                     note(
-                        'To answer on the page, you also need "warner collect issue" running, and '
+                        'To answer on the page, also start "warner collect issue", and make '
                         "codes for this trial."
                     )
                 if study.collect.access == "invited":
@@ -277,9 +279,9 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
     dropping = study.collect.keep_ids == "closed" and not collector.is_final
     if collector.status() == "closed" and dropping:
         note(
-            "The store still has the ids by which repeated reports are recognised. They are "
-            "deleted when you close the survey on the live page, or when the server has run for an "
-            "hour after the survey closed."
+            "The store still has the ids by which repeated reports are recognised. These ids "
+            "are deleted when you close the survey on the live page, or when the server has run "
+            "for an hour after the survey closed."
         )
 
 
@@ -324,7 +326,7 @@ def _say_stopped(path: str, url: str, collector: Collector, choices: dict[str, A
             columns = " or ".join(f"--by {name}" for name in public)
             note(f"To fetch a tally of groups, add {columns}.")
     else:
-        note(f"To go on where it stopped, run: {again}")
+        note(f"To continue the survey, run: {again}")
 
 
 def _say_ready(url: str, tokens: Mapping[str, str], collector: Collector, study: Study) -> None:
@@ -349,7 +351,7 @@ def _say_ready(url: str, tokens: Mapping[str, str], collector: Collector, study:
     note(about_fingerprint(study))
     counted = plural(collector.n, "report is counted", "reports are counted")
     status, opens = collector.status(), study.collect.opens
-    note(f"The survey is {status.replace('_', ' ')}, {counted}.")
+    note(f"The survey is {status.replace('_', ' ')}. So far, {counted}.")
     if status == "not_open" and opens is not None:
         note(f"It opens at {opens.isoformat(' ', 'minutes')}.")
     note("Ctrl-C stops the server.")
@@ -360,7 +362,7 @@ def _say_ready(url: str, tokens: Mapping[str, str], collector: Collector, study:
     "--language",
     default="en",
     show_default=True,
-    help="The language of the texts that the new file has.",
+    help="The language of the texts in the new file.",
 )
 @click.option(
     "-o", "--output", required=True, help="The file to write. Its name says the language: de.json."
@@ -438,7 +440,8 @@ def make_poster(study: str, url: str, output: str, words: tuple[str, ...]) -> No
     type=click.IntRange(1_000, 10**8),
     default=1_000_000,
     show_default=True,
-    help="How many reports the page makes for the check, for all questions together. None is sent.",
+    help="How many reports the page makes for the check, for all questions together. No report "
+    "is sent.",
 )
 @collectors.trust_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -502,8 +505,8 @@ for _command in (invite, unused, make_keys, issue):
 def pull(url: str, output: str, access: collectors.Access, by: str | None) -> None:
     """Fetch the tally (file of counts) of the collector at URL, with all that is published so far.
 
-    The command needs the owner's token, in a file or an environment variable, because other users
-    of the computer could see it on the command line.
+    The command needs the owner's token. Give it in a file or an environment variable: other users
+    of the computer could see a token on the command line.
 
     Close the survey before you fetch its last tally: everything that was counted is then published.
     To add the tallies of several collectors of one study, run: warner merge.
@@ -538,9 +541,9 @@ def close(url: str, access: collectors.Access) -> None:
     """Close the survey of the collector at URL, and publish everything that was counted.
 
     The command needs the owner's token. Reports that come later are refused. The collector
-    recognises repeated reports by their ids. It now deletes the ids, so the survey cannot be opened
-    again. But if the study says keep_ids = "always", it keeps them, and the live page has a button
-    to open the survey again.
+    recognises repeated reports by their ids. The collector now deletes these ids, so the survey
+    cannot be opened again. But if the study says keep_ids = "always", the collector keeps the ids,
+    and the live page has a button to open the survey again.
 
     \b
         warner collect close https://survey.example.org --token-file token.txt
@@ -596,7 +599,7 @@ def status(
         answer = remote.status()
     else:
         if not store_at(store or usual_store(study)).exists():
-            remedy = 'The command "warner collect serve" makes it at its first start'
+            remedy = 'The command "warner collect serve" makes the store at its first start'
             raise ArgumentError(shown_store(store, study), "is not there", None, remedy)
         try:
             with collectors.collecting(study, plan, store, ways) as collector:
@@ -616,9 +619,9 @@ def backup(url: str, access: collectors.Access) -> None:
     """Copy the store of the collector at URL while it runs.
 
     The command needs the owner's token. The collector writes the copy beside its store, with
-    -backup at the end of the name, and replaces the earlier copy. Move the copy to another disk. It
-    is complete, and shows the store at one moment. The copy is not sent to you, because it has
-    counts that are not yet published.
+    -backup at the end of the name, and replaces the earlier copy. Move the copy to another disk.
+    The copy is complete, and shows the store at one moment. The copy is not sent to you, because it
+    has counts that are not yet published.
 
     Keep few copies: whoever has copies from two times can see what was counted between these times.
 
@@ -638,12 +641,12 @@ def backup(url: str, access: collectors.Access) -> None:
 def restore(backup: str, store: str) -> None:
     """Make the file STORE from BACKUP, a copy of a store, and check that it is undamaged.
 
-    Nothing is replaced: first move the files of the old store away.
+    No file is replaced: first move away the files of the old store.
 
-    Reports that were accepted after the copy was made are not in it. Devices do not send them
-    again, because they got a reply. But people with invitations can answer again, and two reports
-    of one person tell as much as one report with twice the epsilon. So warner collect serve refuses
-    the new store until you add --restored.
+    Reports that were accepted after the copy was made are not in the copy. Devices do not send
+    these reports again, because each device got a reply. But people with invitations can answer
+    again, and two reports of one person tell as much as one report with twice the epsilon. So
+    warner collect serve refuses the new store until you add --restored.
 
     \b
         warner collect restore study.counts.sqlite-backup study.counts.sqlite
@@ -656,8 +659,9 @@ def restore(backup: str, store: str) -> None:
         raise ArgumentError("STORE", rule, None, remedy)
     SQLiteStore(store).restore(backup)
     note(
-        f"{store} is ready, and undamaged. It lacks the reports that were accepted after the copy "
-        "was made. To go on without them, run: warner collect serve STUDY --restored"
+        f"{store} is ready, and undamaged. The reports that were accepted after the copy was "
+        "made are missing. To go on without these reports, run: warner collect serve STUDY "
+        "--restored"
     )
 
 
@@ -698,10 +702,10 @@ def push(
     mistakes: two weeks of one survey can have the same questions, and what was counted cannot be
     taken out again.
 
-    1,000 reports are sent at a time. Each is counted once, however often you send the same file,
-    even if replies were lost: the collector recognises a report by the content of its file and by
-    its row. With the owner's token, the collector does not limit how many reports you send per
-    second.
+    1,000 reports are sent at a time. Each report is counted once, however often you send the same
+    file, even if replies were lost: the collector recognises a report by the content of its file
+    and by its row. With the owner's token, the collector does not limit how many reports you send
+    per second.
 
     \b
         warner randomize study.toml answers.csv -o reports.parquet

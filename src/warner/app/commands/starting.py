@@ -99,9 +99,9 @@ def _joined(
     metavar="NAME=LOW:HIGH",
     multiple=True,
     help="If answers are numbers: the smallest and the largest, as in units=0:60. With "
-    "units=0:60:30, shares are estimated for 30 equal parts. For codes, such as the codes of "
-    "errors, write --kind code=labels and --range code=0:299: these are the 300 labels from 0 to "
-    "299.",
+    "units=0:60:30, shares are estimated for 30 equal parts of this range. For codes, such as "
+    "the codes of errors, write --kind code=labels and --range code=0:299: these are the 300 "
+    "labels from 0 to 299.",
 )
 @click.option(
     "--grid",
@@ -187,8 +187,8 @@ def new(
     cells. At least 9 in 10 answers must be of the kind, so that one odd answer changes nothing. For
     a column with --kind, the command does not look at the answers.
 
-    Give possible answers with --values or --range, or on the terminal. Otherwise the study says TO
-    DECIDE in their place, and warner audit lists the lines.
+    Give the possible answers with --values or --range, or on the terminal. Otherwise the study says
+    TO DECIDE in their place, and warner audit lists the lines with TO DECIDE.
 
     \b
         warner new answers.csv -o study.toml --secret smokes,units --public hospital
@@ -266,9 +266,10 @@ def about_parts(question: Question) -> str:
     if not (low.lstrip("-").isdecimal() and high.lstrip("-").isdecimal()):
         return ""
     return (
-        f"WARNING: {question.name} has whole numbers, and its shares will be estimated as if they "
-        f"were spread evenly over each of {question.bins} parts. So shares can be wrong. Write "
-        f"--range {question.name}={low}:{high}, without the {question.bins} parts."
+        f"WARNING: {question.name} has whole numbers. But its shares will be estimated as if the "
+        f"answers in each of the {question.bins} parts were spread evenly, also between whole "
+        f"numbers. So shares can be wrong. Write --range {question.name}={low}:{high}, without "
+        f"the {question.bins} parts."
     )
 
 
@@ -299,8 +300,8 @@ def tell(study: FirstStudy, output: str, source: str | None, notes: Sequence[str
         noun = "column" if {q.name for q in study.public} & {*study.undecided} else "question"
         noun += "s" * (len(study.undecided) > 1)
         said.append(
-            f"Still to be decided: the values of the {noun} {listed(study.undecided)}. Write them "
-            "where the study says TO DECIDE; warner audit lists the lines."
+            f"Still to be decided: the values of the {noun} {listed(study.undecided)}. Write "
+            "them where the study says TO DECIDE; warner audit lists these lines."
         )
     if study.untranslated:
         said.append(
@@ -403,8 +404,8 @@ def check(study: str, output: Output, shows_rows: bool) -> None:
     "draws",
     metavar="[NAME=]DEVICE",
     multiple=True,
-    help=f"What people draw with: {', '.join(DEVICES)}. Write NAME=DEVICE for the question "
-    "NAME alone. May be repeated. Default: the first in this list that has the chances of the "
+    help=f"What people draw with: {', '.join(DEVICES)}. Write NAME=DEVICE for the question NAME "
+    "alone. May be repeated. Default: the first of these that can give the chances of the "
     "design.",
 )
 @click.option(
@@ -500,13 +501,13 @@ def from_xlsform(
 
     The study takes marked questions of the types select_one, integer, decimal and range, with
     labels, hints and choices in all languages. The limits of numbers come from constraints such as
-    . >= 18 and . <= 99. Where there are none, the study says TO DECIDE. A question that is not
-    required gets missing = "answer", so that "no answer" is protected too.
+    . >= 18 and . <= 99. Where there are no such limits, the study says TO DECIDE. A question that
+    is not required gets missing = "answer", so that "no answer" is protected too.
 
     All other questions are left out of the study, and are listed with the reason.
 
     Afterwards, delete from the form every question that is in the study. Otherwise the form would
-    store the true answers to it.
+    store the true answers to these questions.
 
     \b
         warner study from-xlsform form.xlsx -o study.toml
@@ -552,7 +553,8 @@ def from_xlsform(
     "-o",
     "--output",
     required=True,
-    help="The folder for the files study.json and warner.js. It is made if needed.",
+    help="The folder for the files study.json and warner.js. If there is no such folder, the "
+    "command makes it.",
 )
 @force
 def embed(study: str, output: str, force: bool) -> None:
@@ -577,6 +579,6 @@ def embed(study: str, output: str, force: bool) -> None:
     for path, content in parts.items():
         write_whole(path, content)
     say(f"{' and '.join(map(str, parts))} were written.")
-    say(f'In the script: readSurvey(served, "{survey_digest(served)}")')
+    say(f'Write into the script: readSurvey(served, "{survey_digest(served)}")')
     link = f'<link rel="modulepreload" href="warner.js" integrity="{integrity("warner.js")}">'
-    say(f"In the page: {link}")
+    say(f"Write into the page: {link}")
