@@ -263,7 +263,7 @@ def test_quiet_leaves_results_warnings_and_errors(tmp_path: Path) -> None:
         return str(run(*quiet, *made, "--seed", "1").stderr)
 
     loud, quiet, again = randomized(), randomized("-q"), randomized()
-    assert "100 people, each spends" in loud and "spends" not in quiet and loud == again
+    assert "100 people. Each person spends" in loud and "spends" not in quiet and loud == again
     assert "Simulation only" in loud and "Simulation only" in quiet
     assert "Error: " in run("-q", "tally", "missing.csv", ok=False).stderr
 

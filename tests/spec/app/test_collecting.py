@@ -823,7 +823,7 @@ def test_what_goes_wrong_is_said_and_no_codes_are_written(
         "--server: needs the owner's token": ("--server", url),
         "--token-file: can be used only with a running collector": token,
         "401, no_owner": ("--server", url, "--token-file", "wrong"),
-        "--store: was chosen when the collector was started": (
+        "--store: cannot be changed while the collector runs": (
             "--server",
             url,
             *token,

@@ -150,7 +150,7 @@ def test_what_people_randomised_on_paper_is_not_randomised_again() -> None:
     """Rejects reports of sheets, which are randomised twice and estimated as if once."""
     table = _people("people.csv")
     refused = run("randomize", "drugs.toml", table, "-o", "reports.csv", ok=False).stderr
-    assert "drugs: people randomise their answers themselves, on paper" in refused
+    assert "lets people randomise their answers to drugs themselves, on paper" in refused
     assert "run: warner estimate people.csv --study drugs.toml" in refused
     assert not Path("reports.csv").exists() and not Path("drugs.ledger").exists()
     run("randomize", "drugs.toml", table, "-o", "reports.csv", "--seed", "3")

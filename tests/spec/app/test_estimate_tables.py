@@ -78,8 +78,9 @@ def test_shares_are_shown_of_all_people_and_of_those_who_answered(here_of_missin
 def test_a_word_drops_people_and_the_terminal_says_what_that_tells(here_of_missing: Path) -> None:
     Path("study.toml").write_text(STUDY.format(mechanism="SquareWave", missing="drop"))
     said = run("randomize", "study.toml", "answers.csv", "-o", "r.parquet", "--seed", "1").output
-    assert "900 people" in said and "600 of 1,500 people left out with all their answers" in said
-    assert "can see how many people sent no report" in said
+    assert "900 people" in said and "Left out with all their answers" in said
+    assert "the study): 600 of 1,500 people." in said
+    assert "The collector can see who sent no report" in said
     run("tally", "r.parquet", "-o", "t.json")
     assert "answered" not in json.loads(run("estimate", "t.json", "--json").stdout)[1]
 

@@ -286,8 +286,10 @@ def test_the_help_says_whose_random_numbers_a_seed_gives() -> None:
     made = generator(1)
     assert made is not None and made.random() == np.random.default_rng(1).random()
     said = " ".join(run("randomize", "--help").stdout.split())
-    assert "made up the answers with a seed of numpy.random.default_rng, give another seed" in said
-    assert "with the same seed, the noise depends on the answers" in said
+    assert (
+        "made up the answers with a seed of numpy.random.default_rng, give another number" in said
+    )
+    assert "with the same number, the noise would depend on the answers" in said
 
 
 @pytest.mark.parametrize(

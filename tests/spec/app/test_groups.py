@@ -110,7 +110,7 @@ def test_the_budget_holds_for_each_group() -> None:
 
 def test_reports_and_tallies_are_kept_by_group_and_estimated_together(here: Path) -> None:
     said = run("randomize", "study.toml", "answers.csv", "-o", "r.parquet").stderr
-    assert "r.South side.parquet, each spends at most epsilon = 0.75" in said
+    assert "r.South side.parquet. Each person spends at most epsilon = 0.75" in said
     assert open_reports("r.North.parquet").group == "North"
     run("tally", "r.North.parquet", "r.South side.parquet", "--study", "study.toml", "-o", "t.json")
     low, high = load_tallies("t.South side.json"), load_tallies("t.North.json")
@@ -226,7 +226,7 @@ def test_a_bad_group_or_answer_stops_everything_and_is_not_shown(here: Path) -> 
 def test_nothing_is_written_for_a_group_of_which_there_is_nobody(here: Path) -> None:
     text = "North,no,1\nNorth,yes,2\n"
     said = run("randomize", "study.toml", "-o", "r.csv", "--bare", text=text).stderr
-    assert "South side: 0 people" in said and not Path("r.South side.csv").exists()
+    assert "The group South side has no people" in said and not Path("r.South side.csv").exists()
     assert open_reports("r.North.csv").n == 2
 
 
@@ -402,7 +402,7 @@ def test_a_stated_group_must_agree_with_the_column_of_a_file(here_of_group_files
 def test_it_says_that_no_file_is_written_for_a_group_of_nobody(here_of_group_files: Path) -> None:
     Path("a.csv").write_text("clinic,sex,smokes\nNorth,f,no\n")
     said = run("randomize", "study.toml", "a.csv", "-o", "r.csv").stderr
-    assert "South: 0 people, so r.South.csv was not written" in said
+    assert "The group South has no people, so r.South.csv was not written" in said
     assert "North: 1 person in r.North.csv" in said and not Path("r.South.csv").exists()
 
 
@@ -520,7 +520,7 @@ def test_only_the_most_common_of_many_codes_are_shown(here_of_groups_of_people: 
     assert "Of 40 values, this table shows the 3 values with the largest shares." in grouped
     assert sum(line.startswith(("49 ", "50 ")) for line in grouped.splitlines()) == 6
     means = run("estimate", *FILES, "--compare-groups", "--of", "mean", "--top", "3", ok=False)
-    assert "--top: chooses among shares" in means.stderr
+    assert "--top: can be used only for shares" in means.stderr
 
 
 def test_pictures_that_cannot_be_drawn_are_answered_by_a_sentence(
@@ -704,7 +704,7 @@ def test_weeks_are_compared_within_each_platform(
     )
     within = (*files, "--compare-groups", "--by", "week", "--within", "platform")
     done = run(*within, "--reference", "W1", "-o", "out.json", "-o", "out.csv", "--plot", "out.svg")
-    assert "Not compared: q, tv. All its people are in W2.\n" in done.stderr
+    assert "Not compared: q, tv, because all people there are in W2.\n" in done.stderr
     mac, linux = json.loads(Path("out.json").read_text())
     assert (mac["attribute"], mac["platform"], linux["platform"]) == ("q", "mac", "linux")
     of_linux = {week: (one + two)["linux", week] for week in ("W1", "W2")}
@@ -716,7 +716,7 @@ def test_weeks_are_compared_within_each_platform(
     assert drawn.count(">Filled dots: larger than chance explains") == 1 and ">q, linux<" in drawn
     assert "q, linux: the difference W2 minus W1 by week" in run(*within).output
     said = run(*within, "--reference", "W7", ok=False).output
-    assert "--within: leaves no two groups to compare in any table; got --reference W7" in said
+    assert "that no table has two groups to compare; got --reference W7" in said
     said = run("estimate", "week1.json", "--compare-groups", "--within", "week", ok=False).output
     assert "--within: needs groups to compare" in said
 
@@ -759,7 +759,7 @@ def test_tables_of_values_that_read_alike_are_all_shown(
     )
     said = run(*command).output
     assert 'q, "a, b", c: the diff' in said and 'q, a, "b, c": the diff' in said
-    assert "of that table alone, and not for the comparisons of all 2 tables together." in " ".join(
+    assert "It does not allow for the comparisons in all 2 tables together." in " ".join(
         said.split()
     )
     data = json.loads(run(*command, "--json").stdout)
@@ -803,13 +803,17 @@ def test_files_of_groups_are_not_added_where_they_may_be_what_is_compared(
         columns = "platform" if of_rounds else "platform,week"
         for files in (("1=week1.json", "2=week2.json"), ("week1.json", "week2.json")):
             said = run("estimate", *files, "--compare-groups", ok=False).output
-            assert f"To compare the files, add --within {columns} for a table of each" in said
+            assert "To compare the files, add --by file. To compare the files within" in said
+            assert f"within each group, add --within {columns}. To compare" in said
             no_names = " and give the files no names" * ("=" in files[0])
-            assert f"To compare the groups, add --by {columns}{no_names}: the files are" in said
+            assert f"To compare the groups, add --by {columns}{no_names}. The files are" in said
     named = ("estimate", "1=week1.json", "2=week2.json")
     for more in ((), ("--compare-groups",)):
         said = run(*named, "--by", "platform", *more, ok=False).output
-        assert "are added up by platform, so their names would not be used; got 1, 2" in said
+        assert (
+            "are added up for each platform, so the names of the files would not be used; got 1, 2"
+            in said
+        )
         assert "To keep the files apart, write --by file,platform." in said
     (data,) = json.loads(run(*named, "--by", "file,platform", "--json").stdout)
     assert {row["file"] for row in data["shares"]} == {"1", "2"}

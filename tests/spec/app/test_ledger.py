@@ -83,10 +83,10 @@ def test_all_ledgers_in_the_folder_are_read(here: Path) -> None:
     assert "epsilon = 5 was spent, according to study.ledger and mine.ledger." in said
     assert len(Path("study.ledger").read_text().splitlines()) == 2
     said = run("randomize", "mine.toml", answers(ROWS[1:], "b.csv"), "-o", "third.csv").stderr
-    assert "999 people, each spends at most epsilon = 2.5 in this run." in said
+    assert "999 people. Each person spends at most epsilon = 2.5 in this run." in said
     assert (
-        "mine.ledger and study.ledger record 2 earlier runs: a person who was in all of them, too, "
-        "has now spent at most epsilon = 7.5 in all." in said
+        "mine.ledger and study.ledger record 2 earlier runs. A person who was in all of them and "
+        "in this run has now spent at most epsilon = 7.5 in all." in said
     )
     Path("study.ledger").write_text(Path("study.ledger").read_text().replace('"people"', '"n"'))
     said = run("randomize", "mine.toml", "b.csv", "-o", "fourth.csv", ok=False).output
@@ -125,10 +125,10 @@ def test_other_answers_are_taken(here: Path) -> None:
     }.items():
         said = run("randomize", "study.toml", answers(rows, "b.csv"), "-o", name).stderr
     assert (
-        "study.ledger records 3 earlier runs: a person who was in all of them, too, has now spent "
-        "at most epsilon = 10 in all." in said
+        "study.ledger records 3 earlier runs. A person who was in all of them and in this run has now "
+        "spent at most epsilon = 10 in all." in said
     )
-    assert "each spends at most epsilon = 2.5 in this run." in said
+    assert "Each person spends at most epsilon = 2.5 in this run." in said
     assert "had as many people" not in said
     # Too many others have the same counts of one question: it asks, and does not refuse.
     Path("one").mkdir()
@@ -137,8 +137,8 @@ def test_other_answers_are_taken(here: Path) -> None:
     rows = answers(sorted(ROWS), "sorted.csv")
     said = run("randomize", "one/one.toml", rows, "-o", "two.csv").stderr
     assert (
-        "An earlier run had the same number of people. Check that it did not have the same answers"
-        in said
+        "An earlier run had the same number of people. Check that the earlier run did not have "
+        "the same answers in another order." in said
     )
 
 
@@ -237,7 +237,10 @@ def test_lines_that_do_not_say_their_run_are_runs(here: Path) -> None:
     assert '"run"' not in path.read_text()
     assert "randomised before" in run("randomize", "study.toml", "a.csv", ok=False).output
     said = run("randomize", "study.toml", answers(ROWS[1:], "b.csv"), "-o", "b.parquet").stderr
-    assert "study.ledger records 1 earlier run: a person who was in it, too, has now" in said
+    assert (
+        "study.ledger records 1 earlier run. A person who was in that run and in this run has now"
+        in said
+    )
 
 
 def test_a_copy_of_a_ledger_spends_nothing_more(here: Path) -> None:
@@ -247,4 +250,7 @@ def test_a_copy_of_a_ledger_spends_nothing_more(here: Path) -> None:
     assert "on which epsilon = 2.5 was spent, according to study.ledger. Use" in done.output
     Path("study.ledger").rename("old.ledger")
     said = run("randomize", "study.toml", answers(ROWS[1:], "b.csv"), "-o", "b.parquet").stderr
-    assert "copy.ledger records 1 earlier run: a person who was in it, too, has now" in said
+    assert (
+        "copy.ledger records 1 earlier run. A person who was in that run and in this run has now"
+        in said
+    )

@@ -127,7 +127,7 @@ def test_a_mean_is_regressed_and_tables_go_to_files(town: Path) -> None:
         (("estimate", "study.toml"), "is a study file"),
         (
             ("benchmark", "study.toml", "-m", "mle"),
-            "this study, or simulate a survey: add --truth FILE",
+            "this study. Or simulate a survey: add --truth FILE",
         ),
         (("merge", "study.toml"), "is a study file"),
         (("merge", "r.parquet"), "To count reports, run: warner tally"),
@@ -137,7 +137,7 @@ def test_a_mean_is_regressed_and_tables_go_to_files(town: Path) -> None:
         (("estimate", "r.parquet", "--only", "Smokes"), "Is 'smokes' meant?"),
         (
             ("estimate", "r.parquet", "--json", "x"),
-            "x: does not exist. Correct its name. To write a file, add -o FILE: --json prints",
+            "x: does not exist. Correct its name. If the command is to write this file, put -o before its name: --json only",
         ),
         (("estimate", "r.parquet", "--summary", "medain"), "Is 'median' meant?"),
         (("randomize", "study.toml", "answers.csv", "--bare"), "leave out --bare."),

@@ -61,7 +61,7 @@ def test_tallies_of_wards_also_give_all_people() -> None:
     _counted(SHEETS)
     both = ("estimate", "phones.json", "paper.json", "--only", "drugs")
     said = run(*both, "-o", "wards.csv").stderr
-    assert "Each group by ward is estimated by itself. To estimate all people together" in said
+    assert "The groups by ward are estimated separately. To estimate all people together" in said
     assert "add --total." in said
     assert len(Path("wards.csv").read_text().splitlines()) == 1 + 3 * 2
 
@@ -285,7 +285,7 @@ def test_a_short_page_says_for_whom_its_intervals_are() -> None:
 def test_counts_that_do_not_name_their_design_say_which_one_is_taken() -> None:
     """Rejects a program that reads counts of other sheets by the study's design without a word."""
     said = _counted(SHEETS)
-    assert "counts.csv: the table does not say with which design its sheets were printed" in said
+    assert "counts.csv: the table has no column paper_design" in said
     assert "drugs forced:yes=1/6,no=1/6; drinks forced:never=1/6,weekly=1/6,daily=1/6." in said
     run("study", "sheet", "paper.toml", "-o", "sheet.html", "--counts", "form.csv")
     filled = [
@@ -293,7 +293,7 @@ def test_counts_that_do_not_name_their_design_say_which_one_is_taken() -> None:
     ]
     Path("form.csv").write_text("\n".join(filled) + "\n")
     tally = ("tally", "--counts", "form.csv", "--study", "paper.toml", "-o", "t.json")
-    assert "does not say with which design" not in run(*tally).stderr
+    assert "has no column paper_design" not in run(*tally).stderr
     Path("paper.toml").write_text(PAPER.replace("forced:1/6,1/6", "forced:1/12,1/12"))
     assert "but the design here is" in run(*tally, ok=False).stderr
 

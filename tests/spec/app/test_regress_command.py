@@ -570,7 +570,7 @@ MISTAKES = [
     ),
     (
         ("all.csv", "told ~ age", "--design", "cheating:1/4,3/4", "--group", "age"),
-        "must say who is in which group: 1 or 2, for the first and the second group",
+        "must have only 1 for the first group and 2 for the second group",
     ),
     (
         ("all.csv", "said ~ age", "--design", "cheating:1/4,3/4", "--group", "card"),
@@ -588,7 +588,7 @@ def test_reports_have_no_design_on_the_command_line(here: Path) -> None:
     """Rejects: "Give the file of answers", to somebody who has reports alone."""
     command = ("regress", "r.parquet", "smokes ~ age", "--design", "crosswise:1/4")
     said = run(*command, ok=False).output
-    assert "--design: cannot be used with r.parquet, which has reports and says how they" in said
+    assert "--design: cannot be used with r.parquet, because this report file itself says" in said
     assert "Leave out --design" in said
 
 

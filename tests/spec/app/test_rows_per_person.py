@@ -98,7 +98,7 @@ def test_groups_share_the_rows() -> None:
 @pytest.mark.parametrize("suffix", ["parquet", "csv"])
 def test_reports_say_how_many_are_of_one_person(here: Path, suffix: str) -> None:
     done = run("randomize", "study.toml", "answers.csv", "-o", f"r.{suffix}")
-    assert "700 rows, a person with 7 of them spends at most epsilon = " in done.stderr
+    assert "700 rows. A person with 7 rows spends at most epsilon = " in done.stderr
     assert open_reports(f"r.{suffix}").reports_per_person == DAYS
     assert "up to 7 by the same person" in run("tally", f"r.{suffix}", "-o", "t.json").stderr
     assert load_tallies("t.json")["place"].reports_per_person == DAYS
@@ -112,7 +112,9 @@ def test_reports_say_how_many_are_of_one_person(here: Path, suffix: str) -> None
 
 def test_files_of_people_with_one_report_are_as_before(here: Path) -> None:
     Path("study.toml").write_text(STUDY.replace("rows_per_person = 7", ""))
-    assert "each spends" in run("randomize", "study.toml", "answers.csv", "-o", "r.csv").stderr
+    assert (
+        "Each person spends" in run("randomize", "study.toml", "answers.csv", "-o", "r.csv").stderr
+    )
     assert "reports_per_person" not in Path("r.csv").read_text()
     assert "person" not in run("tally", "r.csv", "-o", "t.json").stderr
     assert "reports_per_person" not in Path("t.json").read_text()

@@ -74,7 +74,7 @@ def test_tags_go_through_files_and_are_given_back(here: Path) -> None:
     Path("city.toml").write_text(UTILITY)
     Path("places.csv").write_text("place\n" + "park\n@home\nclinic\nschool\n@home\n" * 400)
     result = run("randomize", "city.toml", "places.csv", "-o", "r.parquet")
-    assert "Of place, only the sensitive values are protected" in result.output
+    assert "Only the sensitive values of place are protected" in result.output
     run("tally", "r.parquet", "-o", "t.json", "--study", "city.toml")
     shown = run("estimate", "t.json").output
     assert "@home" in shown and "assumed behind a tag" in shown and "grow by at most" in shown

@@ -122,7 +122,7 @@ def test_a_study_counts_what_was_ticked(tmp_path: Path, suffix: str) -> None:
     assert "services" in _run("study", "check", study)
     planned = _run("plan", study, "--people", 900)
     assert "one of 3 pairs of its items" in planned and "a x b" in planned and "smokes" in planned
-    assert "1,200 people, each spends at most epsilon = 3" in _run(
+    assert "1,200 people. Each person spends at most epsilon = 3" in _run(
         "randomize", study, answers, "--output", reports
     )
     _run("tally", reports, "--output", tally)

@@ -156,7 +156,7 @@ def test_each_group_has_the_bounds_of_its_own_reports(
     save_tallies({"smokes": tally}, "t.json")
     said = run("estimate", "t.json", "--forged", "2%")
     assert "north, smokes: if up to 2 % of the reports were made up" in said.stdout
-    assert "Whoever makes up reports can choose the group" in said.stderr
+    assert "But whoever makes up reports can choose the group" in said.stderr
     said = run("estimate", "t.json", "--forged", "20")
     assert "north, smokes: if up to 20 reports (5 %) were made up" in said.stdout
     assert "choose the group" not in said.stderr  # all 20 are in each group already
@@ -171,8 +171,8 @@ def test_each_group_has_the_bounds_of_its_own_reports(
         in_table = [[row["low"], row["high"]] for row in rows if row["ward"] == ward]
         assert np.array(in_table, dtype=float) == pytest.approx(bounds, abs=1e-6)
     said = run("estimate", "t.json", "--by", "ward", "--forged", "2%", ok=False)
-    assert "made-up reports of one group can move the shares of others" in said.stderr
-    assert "Leave out --by: each group of a tally then has its bounds" in said.stderr
+    assert "made-up reports of one group can move the shares of other groups" in said.stderr
+    assert "Leave out --by: the limits of each group are then printed" in said.stderr
 
 
 def test_added_reports_move_a_share_by_what_the_estimate_says_anew() -> None:

@@ -305,9 +305,7 @@ def test_equal_parts_of_whole_numbers_are_warned_of(
     ):
         told = ("--secret", column, "--range", f"{column}={limits}", "-o", "study.toml", "--force")
         shown = " ".join(run("new", "answers.csv", *told).output.split())
-        said = (
-            "WARNING: minutes has whole numbers, and its shares will be estimated as if they were"
-        )
+        said = "WARNING: minutes has whole numbers. But its shares will be estimated as if the answers in"
         assert (said in shown) == is_said
         assert ("Write --range minutes=0:60, without the 12 parts." in shown) == is_said
 
