@@ -84,7 +84,7 @@ def test_a_report_file_is_sent_once_and_its_tally_comes_back(web: tuple[Site, st
     # Without the token the rate is used up; with it the same file is taken again and not counted.
     limited = run("collect", "push", "reports.parquet", url)
     assert limited.exit_code == 1 and "too_many" in limited.stderr and "token" in limited.stderr
-    assert "0 of 2,300 reports were accepted; to go on, run the same command again" in (
+    assert "0 of 2,300 reports were accepted. To go on, run the same command again" in (
         limited.stderr
     )
     for more in ([], ["--start", "2000"]):
@@ -622,7 +622,9 @@ def test_small_steps_are_said_at_the_start(tmp_path: Path, monkeypatch: pytest.M
     early = run("collect", "serve", "study.toml")
     page_shows = fingerprint(Study.load("study.toml"))
     assert page_shows in early.stderr and page_shows in run("audit", "study.toml").stdout
-    assert "not open" in early.stderr and "It opens at 2120-05-31 18:00+02:00." in early.stderr
+    assert (
+        "not open" in early.stderr and "The survey opens at 2120-05-31 18:00+02:00." in early.stderr
+    )
 
 
 def test_a_survey_is_served_only_where_it_says_who_may_answer(

@@ -259,7 +259,7 @@ def test_the_commands_draw_with_the_texts_of_the_study_or_say_why_not(
     run("plan", "draft.toml", "--people", "300", "--plot", "people.svg")
     assert "Ever?" in Path("people.svg").read_text()
     for command, sentence in (
-        (("audit", "hours.toml", "--plot", "p.svg"), "no report on them points to"),
+        (("audit", "hours.toml", "--plot", "p.svg"), "whose reports point to one answer"),
         (
             ("plan", "--design", "forced:a=1/10,b=1/5,c=1/20", "--plot", "p.svg"),
             "all designs must have two answers",

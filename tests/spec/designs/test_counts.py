@@ -382,7 +382,7 @@ def test_widths_of_more_than_two_answers_are_the_widest() -> None:
     assert f"at most about ±{100 * widest:.1f} points, if the other" in uneven
     for option in (("--sizes", "200,100"), ("--width", "0.1")):
         refused = run("plan", "--design", five, "--loss", "l1", *option, ok=False).stderr
-        assert f"{option[0]}: is about intervals" in refused
+        assert f"{option[0]}: cannot be used with --loss l1, because intervals" in refused
 
 
 def test_a_file_of_planned_designs_has_the_columns_of_the_table(tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ def _statement(*given: Any) -> str:
 def test_the_tally_is_that_of_the_reports_bit_for_bit(engine: str, folder: Path) -> None:
     counts = run_statement(engine, _count(engine), _table(), "counts.csv")
     done = run("tally", "--counts", counts, "--study", "study.toml", "-o", "t.json")
-    assert "counted by a database, 240 rows" in done.stderr
+    assert "a database counted 240 rows. The command checked" in done.stderr
     assert load_tallies("t.json") == _wanted()
     # Rejects a record of counts that does not say what nothing checked, also with --quiet.
     unknown = (

@@ -83,7 +83,7 @@ def test_counts_of_another_study_are_refused(other: str) -> None:
 
 def test_texts_for_people_may_change_between_the_statement_and_the_tally() -> None:
     spelt = STUDY.replace("[attributes.smokes]", '[attributes.smokes]\nlabel = "Do you smoke?"')
-    assert "5 rows. Checked: the statement was made for this study" in _tally(
+    assert "5 rows. The command checked that the statement was made for this study" in _tally(
         _counts("c.csv", REPORTS, None, spelt)
     )
 

@@ -818,8 +818,8 @@ def sql(
     have. The result names its study, and "warner tally --counts" refuses it with another study. A
     database does not know whether reports are simulated: if they are, add --simulated.
 
-    Columns of reports must hold numbers. If they hold texts or true and false, make a view that
-    turns these into numbers. The statement quotes all names. For Snowflake, it first writes plain
+    Columns of reports must hold numbers. If they hold texts or truth values, make a view that turns
+    these values into numbers. The statement quotes all names. For Snowflake, it first writes plain
     names in capitals, as Snowflake itself does. A name in double quotes stays as it is: --column
     'age="age_report"'.
 
@@ -941,9 +941,9 @@ def tallies_of_counts(
         last = "whether a report is in the table twice"
         totals[path] = {n: t.not_checked([*unknown, last]) for n, t in totals[path].items()}
         say(
-            f"{path}: counted by a database, {plural(first.n, 'row', 'rows')}. Checked: the "
-            "statement was made for this study, every report is possible in this study, and all "
-            "counts agree. Not checked, because a database does not say it: "
+            f"{path}: a database counted {plural(first.n, 'row', 'rows')}. The command checked "
+            "that the statement was made for this study, that every report is possible in this "
+            "study, and that all counts agree. Not checked, because a database does not say it: "
             f"{', '.join(unknown)}, and {last}."
         )
         if first.simulated:

@@ -122,8 +122,8 @@ from warner.studies.study import Study
     type=click.IntRange(2),
     default=2,
     show_default="2, or the number of values of the public column, if STUDY has one such column",
-    help="The number of groups of people, all of equal size, that are to be compared. With three "
-    "groups or more, one test compares all groups at once.",
+    help="How many groups of people are to be compared. All groups have the same size. With "
+    "three groups or more, one test compares all groups at once.",
 )
 @click.option(
     "--by",
@@ -765,8 +765,8 @@ def audit(
 ) -> None:
     """Compute exactly how much a report can reveal (epsilon), from a study, reports or a tally.
 
-    The command also lists the public columns, which are not protected. It warns if these make
-    groups of so few people that a group can point at a person.
+    The command also lists the public columns, which are not protected. It warns if public columns
+    make groups of so few people that a group can point at a person.
 
     The exit status is 1 if a mechanism spends more epsilon than the study requests, or if the
     reports in FILE were simulated with a seed.
@@ -913,7 +913,7 @@ def _draw_odds(file: str, path: str, mechanisms: Mapping[str, Mechanism]) -> Non
         examples |= {name: example_of(each) for name, each in parts.items()}
     drawn = {name: each for name, each in examples.items() if each is not None}
     if not drawn:
-        rule = "cannot show these questions, because no report on them points to one answer"
+        rule = "can show only questions whose reports point to one answer"
         raise ArgumentError("--plot", rule, ", ".join(examples))
     if Path(file).suffix == ".toml":
         study = Study.load(file)
@@ -929,8 +929,8 @@ def _draw_odds(file: str, path: str, mechanisms: Mapping[str, Mechanism]) -> Non
     say_written(path)
     if without := [name for name, each in examples.items() if each is None]:
         terminal.note(
-            f"Not in the picture: {', '.join(without)}. No report on such a question points to one "
-            "answer."
+            "Not in the picture, because their reports do not point to one answer: "
+            f"{', '.join(without)}."
         )
 
 

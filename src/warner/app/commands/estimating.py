@@ -349,10 +349,13 @@ class EstimateRequest:
         """Refuse ``--interval posterior`` of questions that have no such intervals."""
         for result in estimates if self.kind == "posterior" else ():
             if self.target != "population":
-                rule, remedy = "posterior needs --target population", "Leave out --interval"
+                rule, remedy = (
+                    "posterior can be used only with --target population",
+                    "Leave out --interval",
+                )
                 raise ArgumentError("--interval", rule, f"--target {self.target}", remedy)
             if not result.has_posterior_intervals:
-                rule = "posterior needs numbers that are estimated as a smooth curve"
+                rule = "posterior can be used only for numbers that are estimated as a smooth curve"
                 remedy = "Leave out --interval, or name the questions of numbers with --only"
                 raise ArgumentError("--interval", rule, result.attribute, remedy)
 
@@ -510,7 +513,7 @@ class EstimateRequest:
             rule = f"are added up for each {by}, so the names of the files would not be used"
             apart = f"To keep the files apart, write --by file,{by}"
             if self.design is not None:
-                apart = "To keep the files apart, estimate each by itself"
+                apart = "To keep the files apart, estimate each file by itself"
             remedy = f"{apart}. To add the files up, leave out the names"
             raise ArgumentError("files", rule, ", ".join(names), remedy)
 

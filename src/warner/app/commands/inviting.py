@@ -243,7 +243,7 @@ def _keeping_codes(
     help="The file to write the private keys to. Only the issuer may have it.",
 )
 def make_keys(study: str, issuer: str, output: str) -> None:
-    """Make keys for STUDY, with which an issuer exchanges invitation codes for tokens.
+    """Make the keys with which an issuer exchanges the invitation codes of STUDY for tokens.
 
     With tokens, nothing in a report is computed from an invitation code, because the issuer signs
     each token without seeing the token. Give OUTPUT only to the issuer: anyone who has OUTPUT can

@@ -258,7 +258,8 @@ class Output:
             for path in self.paths:
                 if path.lower().endswith((".tex", ".typ")):
                     rule = (
-                        "must not end in .tex or .typ, because this result has no form for articles"
+                        "must not end in .tex or .typ, because this result has no tables for "
+                        "articles"
                     )
                     remedy = "Give it a name that ends in .txt for the table as text"
                     raise ArgumentError(path, rule, None, remedy)

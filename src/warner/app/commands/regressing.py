@@ -210,7 +210,8 @@ def regress(
     plan = None if study is None else Study.load(study)
     drawn = design_of(weights, cluster, strata, plan)
     if group is not None and not said_by:
-        raise ArgumentError("--group", "needs --design", repr(group))
+        remedy = "For example --design cheating:1/4,3/4"
+        raise ArgumentError("--group", "needs --design", repr(group), remedy)
     if said_by and Path(reports).is_file() and not is_table(reports):
         rule = (
             f"cannot be used with {reports}, because this report file itself says how answers "

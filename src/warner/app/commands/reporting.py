@@ -94,8 +94,8 @@ _FEW_PEOPLE, _MANY_GROUPS = 10, 20  # groups that nobody means to compare
     "--short",
     "is_short",
     is_flag=True,
-    help="Write only about a page: a table for each question, the clear differences between "
-    "groups, and how much is revealed about each person.",
+    help="Write a short report of about one page: a table for each question, the clear "
+    "differences between groups, and how much is revealed about each person.",
 )
 @summary
 @method_option

@@ -353,7 +353,7 @@ def _say_ready(url: str, tokens: Mapping[str, str], collector: Collector, study:
     status, opens = collector.status(), study.collect.opens
     note(f"The survey is {status.replace('_', ' ')}. So far, {counted}.")
     if status == "not_open" and opens is not None:
-        note(f"It opens at {opens.isoformat(' ', 'minutes')}.")
+        note(f"The survey opens at {opens.isoformat(' ', 'minutes')}.")
     note("Ctrl-C stops the server.")
 
 
@@ -530,7 +530,8 @@ def pull(url: str, output: str, access: collectors.Access, by: str | None) -> No
     if hidden > 0:
         note(
             f"Left out: {plural(hidden, 'person', 'people')}, so that nobody in a group of fewer "
-            f"than {SMALLEST_GROUP} is recognised. To count all people together, leave out --by."
+            f"than {SMALLEST_GROUP} people is recognised. To count all people together, leave "
+            "out --by."
         )
 
 
@@ -778,4 +779,4 @@ def _sent(sent: int, n: int, can_go_on: bool = True) -> str:
     start = (
         f" with --start {sent}. Even without --start, no report is counted twice" if sent else ""
     )
-    return f"{accepted}; to go on, run the same command{start or ' again'}"
+    return f"{accepted}. To go on, run the same command{start or ' again'}"
