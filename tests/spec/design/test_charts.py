@@ -247,7 +247,9 @@ def test_the_commands_draw_with_the_texts_of_the_study_or_say_why_not(
     Path("draft.toml").write_text('[attributes.a]\nlabel = "Ever?"\nvalues = ["no", "yes"]\n')
     out = run("audit", "study.toml", "--plot", "consent.svg")
     picture = Path("consent.svg").read_text()
-    assert "Not in the picture: hours." in out.stderr
+    assert (
+        "Not in the picture, because their reports do not point to one answer: hours." in out.stderr
+    )
     assert "Do you smoke?" in picture and "answer is \u201cevery day\u201d, 73 send" in picture
     assert "of 100 people send the report “every day”" in picture.partition("</desc>")[0]
     alike = "".join(f'[attributes.{n}]\nvalues = ["off", "on"]\nepsilon = 1.0\n' for n in "abc")

@@ -182,10 +182,10 @@ def new(
     The command looks at ANSWERS, a file with one row for each person, and asks questions on the
     terminal. Without ANSWERS and --secret it asks for everything.
 
-    No answer is copied into the study or a message, unless you give --values-from-data or --copy.
-    The study only states the kind of answers in each column: labels, whole numbers, numbers, dates,
-    cells. At least 9 in 10 answers must be of the kind, so that one odd answer changes nothing. For
-    a column with --kind, the command does not look at the answers.
+    Without --values-from-data or --copy, no answer is copied into the study or a message. The study
+    only states the kind of answers in each column: labels, whole numbers, numbers, dates, cells. At
+    least 9 in 10 answers must be of the kind, so that one odd answer changes nothing. For a column
+    with --kind, the command does not look at the answers.
 
     Give the possible answers with --values or --range, or on the terminal. Otherwise the study says
     TO DECIDE in their place, and warner audit lists the lines with TO DECIDE.
@@ -366,7 +366,7 @@ def check(study: str, output: Output, shows_rows: bool) -> None:
 
     All mistakes are listed with their lines. A draft may still lack mechanisms and epsilons, which
     say how answers are randomised and how much a report may reveal. The command "warner plan"
-    proposes them. The command "warner audit" computes how well people are protected.
+    proposes both. The command "warner audit" computes how well people are protected.
 
     The mechanism Optimal is computed as a list of rows of chances. Computers with different
     processors can compute different lists. All are equally good, but reports that were made with
@@ -425,9 +425,9 @@ def sheet(
     """Write a paper questionnaire, with which people randomise their answers by dice or coins.
 
     The study must state a design for each question, such as design = "crosswise:1/4". The sheet has
-    instructions for people, with exactly the chances of the design, and boxes to tick. It says how
-    much a tick tells about a person. The last page is for the interviewer: what to bring, how to
-    count, and the commands to run.
+    instructions for people, with exactly the chances of the design, and boxes to tick. The sheet
+    says how much a tick tells about a person. The last page is for the interviewer: what to bring,
+    how to count, and the commands to run.
 
     \b
         warner study sheet study.toml -o form.pdf --counts counts.csv
