@@ -492,7 +492,7 @@ def _of_paper(
     texts = [text for text in (formula, *further) if text]
     needed = set(words_of(" ".join(texts)))
     needed |= set(() if drawn is None else drawn.columns)
-    column, entries = (None, ()) if group is None else named_groups(group)
+    column, entries = (None, []) if group is None else named_groups(group)
     of_group = [] if column is None else [column]
     named = [name for t in texts for side in t.split("~") for name in names_of_sum(side) or ()]
     others = [*other_columns(path, [*designs, *of_group], named), *of_group]
