@@ -69,7 +69,7 @@ def _pair(p: Any, q: Any) -> tuple[np.ndarray, np.ndarray]:
             raise ArgumentError(name, "must be finite", "NaN or infinity")
         arrays.append(array)
     if arrays[0].size != arrays[1].size:
-        rule = f"must have as many numbers as p, {arrays[0].size}"
+        rule = f"must have as many numbers as p, which has {arrays[0].size}"
         raise ArgumentError("q", rule, str(arrays[1].size))
     return arrays[0], arrays[1]
 
@@ -233,7 +233,10 @@ def earth_movers(p: Any, q: Any, points: Any) -> float:
         raise ArgumentError("p and q", "must have no negative numbers", None, remedy)
     if abs(p.sum() - q.sum()) > 1e-9 * max(p.sum(), q.sum()):
         raise ArgumentError(
-            "q", f"must have the same sum as p, {p.sum():.6g}", f"{q.sum():.6g}", remedy
+            "q",
+            f"must have the same sum as p, which sums to {p.sum():.6g}",
+            f"{q.sum():.6g}",
+            remedy,
         )
     if where.shape[1] == 1:
         order = np.argsort(where[:, 0], kind="stable")

@@ -47,7 +47,7 @@ def test_metrics_refuse_what_is_no_pair(p: object, q: object) -> None:
 def test_earth_movers_refuses_what_cannot_be_moved() -> None:
     half, points = [0.5, 0.5], [0.0, 1.0]
     for p, q, where, complaint in (
-        (half, [0.5, 0.6], points, "q: must have the same sum as p, 1; got 1.1"),
+        (half, [0.5, 0.6], points, "q: must have the same sum as p, which sums to 1; got 1.1"),
         (half, [1.5, -0.5], points, "must have no negative numbers"),
         (half, half, [0.0], "points: must have shape"),
         (half, half, [0.0, float("nan")], "points: must be finite"),

@@ -32,7 +32,10 @@ class GeometricChannel(Channel):
     def __init__(self, size: int, ratio: float, before: int = 0, after: int = 0) -> None:
         self.shape = (size + before + after, size)
         if self.shape[0] < 2 or not 0 < ratio < 1:
-            rule = "must be above 0 and below 1, with at least 2 different reports"
+            rule = (
+                "must be above 0 and below 1, and the mechanism must have at least 2 different "
+                "reports"
+            )
             raise ArgumentError("ratio", rule, f"{ratio} and {self.shape[0]} reports")
         self.ratio, self.before = ratio, before
         # 1 - a cancels where a is near 1; expm1 of its logarithm does not.

@@ -357,8 +357,8 @@ class LikelihoodOperator(ABC):
             ArgumentError: the reports do not support values.
         """
         rule = (
-            "'supports' cannot be used with this mechanism: its reports do not speak for some "
-            "values and against the others"
+            "'supports' needs reports that each stand for a set of values, and reports of this "
+            "mechanism do not"
         )
         remedy = "Use likelihood='fullest'"
         raise ArgumentError("likelihood", rule, None, remedy)
@@ -675,8 +675,8 @@ class LikelihoodOperator(ABC):
             ArgumentError: the reports do not support values.
         """
         rule = (
-            "cannot be used with this method: its reports do not speak for some values and against "
-            "the others"
+            "cannot be used with this method, which needs reports that each stand for a set of "
+            "values"
         )
         raise ArgumentError("mechanism", rule, None, "Use another method")
 
@@ -744,8 +744,11 @@ class LikelihoodOperator(ABC):
     def _require_whole_reports(self) -> None:
         """Refuse computations that need one row for each report."""
         if self.rows_per_report != 1:
-            rule = "has only how often each bit was 1, not which bits were 1 together in a report"
-            remedy = "Make the tally with keep_reports=True, or choose another kind of interval"
+            rule = (
+                "has only the number of reports in which each bit was 1, but this interval needs "
+                "complete reports"
+            )
+            remedy = "Make the tally with keep_reports=True"
             raise ArgumentError("tally", rule, None, remedy)
 
     @cached_property
@@ -754,10 +757,9 @@ class LikelihoodOperator(ABC):
         if self.shape[0] * self.shape[1] > LARGEST_DENSE:
             raise ArgumentError(
                 "mechanism",
-                f"has more than {LARGEST_DENSE} probabilities, which is too large for a matrix",
+                f"has more than {LARGEST_DENSE} probabilities, too many for a matrix",
                 f"{self.shape[0]} reports and {self.shape[1]} values",
-                "Use a method without this matrix, such as ExpectationMaximization, "
-                "or fewer values",
+                "Use ExpectationMaximization(), which needs no such matrix",
             )
         return self.dense()
 
@@ -773,8 +775,7 @@ class LikelihoodOperator(ABC):
                 f"cannot tell all {self.shape[1]} values apart: different shares would give the "
                 "same reports",
                 None,
-                "Use another mechanism, or a method that needs no inverse (for the mean of "
-                "numbers: SampleMean)",
+                "Use another mechanism. If you need only the mean of numbers, use SampleMean()",
             )
         return self._left_inverse
 
@@ -998,10 +999,10 @@ class CompositeChannel(Channel):
 def only_seen_reports() -> ArgumentError:
     """The error of a simulation or a variance from rows of observed reports alone."""
     rule = (
-        "has only the reports that were seen, but this computation needs the count of every "
-        "possible report"
+        "has only the reports that came in, but this computation needs a count for every possible "
+        "report"
     )
-    remedy = "Use kind='score', or make the tally without keep_reports"
+    remedy = "Use kind='score'"
     return ArgumentError("tally", rule, None, remedy)
 
 

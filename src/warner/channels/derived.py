@@ -136,8 +136,8 @@ class SomeValues(LikelihoodOperator):
 
     def __init__(self, inner: LikelihoodOperator, values: IntArray) -> None:
         if inner.is_keyed:
-            rule = "cannot be chosen before the estimate, because each report is a key with a value"
-            remedy = "Estimate all keys, and choose from the result"
+            rule = "cannot be chosen here, because each report is a key with a value"
+            remedy = "Estimate all keys, and take what you need from the result"
             raise ArgumentError("values", rule, None, remedy)
         self.inner, self.values = inner, values
         self.shape = (inner.shape[0], len(values))
@@ -342,7 +342,7 @@ class SummedChannel(Channel):
             return self._bit_sum_moments(law, theta)
         rows, size = self.shape
         if not self.has_moments:
-            rule = "a Wald interval needs the list of all possible reports with their probabilities"
+            rule = "has too many possible reports for a Wald interval"
             raise ArgumentError("marginal", rule, f"{rows:,} reports", "Use kind='bootstrap'")
         squares = self.influence(np.eye(size)) ** 2
         at_value: FloatArray = np.einsum("yx,yx->x", squares, self.matvec(np.eye(size)))

@@ -255,7 +255,10 @@ def _support_inverse(seeds: int, count: int, size: int, q: float, gap: float) ->
     # M is a Gram matrix: its eigenvalues show its rank, which is the same for every epsilon.
     collisions = _collisions(seeds, count, size)
     if np.linalg.eigvalsh(collisions)[0] < 1e-9:
-        rule = "are too few: two values nearly always get the same bucket"
+        rule = (
+            "must be more, because with these seeds two values nearly always fall into the same "
+            "bucket"
+        )
         remedy = "Pass a larger number of seeds"
         raise IdentifiabilityError("seeds", rule, str(seeds), remedy)
     return np.asarray(np.linalg.inv(q + gap * collisions), dtype=np.float64)
@@ -316,8 +319,11 @@ class HashedReports:
         """Which values each report supports, as bits, most significant first, (m, ceil(K / 8))."""
         width = -(-self.size // 8)
         if len(a) * width > _LARGEST_BITS:
-            rule = f"would take {len(a) * width} bytes for {len(a)} reports, more than 2^31"
-            remedy = "Make the tally without keep_reports, or use fewer values"
+            rule = (
+                f"would need {len(a) * width} bytes for {len(a)} reports, and at most 2^31 are "
+                "possible"
+            )
+            remedy = "Make the tally without keep_reports"
             raise ArgumentError("keep_reports", rule, f"{self.size} values", remedy)
         packed = np.empty((len(a), width), dtype=np.uint8)
         index = np.arange(self.size)[None, :]

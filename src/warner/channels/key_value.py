@@ -151,7 +151,8 @@ class TiedChannel(Channel):
                 "cannot tell all values of a key apart: different shares of the values give the "
                 "same reports",
                 None,
-                "Use KeyMeans() for frequencies and means, or value='piecewise' for distributions",
+                "Use KeyMeans() for frequencies and means. For the shares of the values, collect "
+                "with value='piecewise'",
             )
         else:
             gap = self.keep - self.sent

@@ -218,8 +218,8 @@ class StackedRows(Stacked):
         # Every group's own simulated tally. All reports of a person are in one group.
         if people.values is not None:
             rule = (
-                "'respondents' cannot be simulated for several mechanisms if a tally was made with "
-                "keep_reports=True"
+                "'respondents' cannot be used where tallies of several mechanisms are combined and "
+                "one of these tallies was made with keep_reports=True"
             )
             remedy = "Use target='population'"
             raise ArgumentError("target", rule, None, remedy)
@@ -472,8 +472,8 @@ class StackChannel(StackedRows, Channel):
         # The members of each group are drawn without replacement, so that its size is kept.
         if people.sum() >= _MOST_DEALT:
             rule = (
-                "'respondents' can be simulated for several mechanisms only with fewer than 10^9 "
-                "people"
+                "'respondents' must be fewer than 10^9 people where tallies of several mechanisms "
+                "are combined"
             )
             remedy = "Use target='population'"
             raise ArgumentError("target", rule, f"{people.sum():,}", remedy)

@@ -138,7 +138,7 @@ class LikelihoodData:
     def require_simple_sample(self, what: str, remedy: str = "Use kind='score'") -> None:
         """Refuse what takes people as drawn one by one with equal probabilities."""
         if self.survey is not None:
-            rule = "can be used only if people were drawn one by one with equal probabilities"
+            rule = "needs people who were drawn one by one with equal probabilities"
             got = f"a survey design ({self.survey.drawn.design.text})"
             raise ArgumentError(what, rule, got, remedy)
 
@@ -232,29 +232,29 @@ class Status(Enum):
     """
 
     EXACT = "exact: computed directly, without iteration"
-    CONVERGED = "converged: the best fit to the reports is better than this one by at most the gap"
+    CONVERGED = "converged: no other shares fit the reports better by more than the gap"
     COMPLETED = (
         "completed: the method has done all its steps. It does not look for the shares that fit "
         "the reports best"
     )
     STOPPED = "stopped before the best fit"
     NOT_MOVED = (
-        "not moved: the estimate is still the starting point, so it says nothing about the "
-        "reports; allow more steps, or use MaximumLikelihood()"
+        "not moved: the estimate is still where the method started, so it says nothing about the "
+        "reports; allow more steps"
     )
     STEP_LIMIT = "the calculation stopped before it was finished, so the result is not final"
     OUTSIDE_SIMPLEX = (
-        "some estimated shares are negative, or they do not sum to 1. Estimates that are right on "
-        "average (unbiased) can do this; constraint='project' gives shares from 0 to 1 that sum "
-        "to 1"
+        "some estimated shares are negative, or they do not sum to 1. This happens with estimates "
+        "that are right on average (unbiased); to get shares from 0 to 1 that sum to 1, use "
+        "constraint='project'"
     )
     NO_POSITIVE_MASS = (
-        "no estimated share was positive, so equal shares are shown in their place; collect more "
-        "reports"
+        "no estimated share was positive, so the table shows equal shares, which mean nothing; "
+        "collect more reports"
     )
     KEY_ABSENT = (
-        "nobody seems to have this key, so nothing is known about its values: the numbers shown "
-        "are placeholders, and the intervals include all possible values; collect more reports"
+        "nobody seems to have this key, so nothing is known about its values. The numbers shown "
+        "mean nothing, and their intervals include all possible values; collect more reports"
     )
 
     def __str__(self) -> str:
@@ -717,7 +717,7 @@ def require_fit(name: str, fit: Fit, size: int) -> None:
     total, least = float(shares.sum()), float(shares.min())
     if fit.status not in _OUTSIDE and max(abs(total - 1), -least) > _FAR_OFF:
         rule = (
-            f"must return, with the status {fit.status.name}, shares of at least 0 that add up to 1"
+            f"must return shares of at least 0 that add up to 1 if the status is {fit.status.name}"
         )
         remedy = "Project the shares, or return Status.OUTSIDE_SIMPLEX"
         got = f"the sum {total:.6g} and the smallest share {least:.6g}"
@@ -745,8 +745,8 @@ def require_order(domain: Domain, name: str) -> None:
     """Refuse domains whose values are not points on a line."""
     points = domain.points
     if points is None or points.shape[1] != 1:
-        rule = f"must have values that are numbers in order, for {name}"
-        remedy = "Use Integers or Interval, or MaximumLikelihood() for values without order"
+        rule = f"must have numbers as values for {name}"
+        remedy = "Use MaximumLikelihood(), which needs no numbers"
         raise ArgumentError("domain", rule, type(domain).__name__, remedy)
 
 

@@ -331,7 +331,7 @@ def start_at(start: CheckedStart, data: LikelihoodData) -> np.ndarray:
         if shares is None:
             rows, values = data.channel.shape
             rule = "'histogram' needs a mechanism whose reports are values"
-            remedy = "Use start='uniform', or an estimator such as start=Inversion('project')"
+            remedy = "Use start='uniform'"
             raise ArgumentError(
                 "start", rule, f"{rows} different reports for {values} values", remedy
             )
@@ -630,14 +630,17 @@ class ExpectationMaximization(Estimator):
         choice("keep_path", self.keep_path, (False, True))
         if self.tolerance is None:
             if self.steps is None:
-                rule = "must be given if tolerance is not, so that the method knows when to stop"
-                remedy = "For example steps=100, steps='auto' or tolerance=0.001"
-                remedy = f"{remedy}; to run EM (IBU) until it converges, use MaximumLikelihood()"
+                rule = (
+                    "must be given, because no tolerance is given: one of the two says when the "
+                    "method stops"
+                )
+                remedy = "For example steps=100"
+                remedy = f"{remedy}. To run EM (IBU) until it converges, use MaximumLikelihood()"
                 raise ArgumentError("steps", rule, None, remedy)
             return
         if self.steps == "auto":
             rule = "cannot be used with steps='auto', which decides itself when to stop"
-            raise ArgumentError("tolerance", rule, None, "Leave out steps or tolerance")
+            raise ArgumentError("tolerance", rule, None, "Leave out tolerance")
         require_positive(self, "tolerance")
 
     @property
@@ -674,7 +677,10 @@ class ExpectationMaximization(Estimator):
         theta = uniform(channel.shape[1]) if begin is None else begin(source[1])
         given = isinstance(self._start, tuple)
         if given and ((weights > 0) & (rows.matvec(theta) <= 0)).any():
-            rule = "has a share of 0 for all values that can lead to one of the reports"
+            rule = (
+                "makes one of the reports impossible: all values that can lead to this report have "
+                "a share of 0"
+            )
             raise ImpossibleReportError("start", rule, None, "Give every value a positive share")
         rows, (weights,) = observed_rows(rows, weights)
         path: list[tuple[float, float]] = []

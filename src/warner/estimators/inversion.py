@@ -49,7 +49,7 @@ _SOURCES: dict[str | None, tuple[str, ...]] = {
 
 _CONSTRAINED = (
     "the effect of the randomisation is removed (inverted), and the result is changed so that no "
-    "share is negative. It is then no longer right on average (unbiased)"
+    "share is negative. The shares are then no longer right on average (unbiased)"
 )
 
 
@@ -94,7 +94,8 @@ class Inversion(Estimator):
     references = ("P1", "P2", "wang2017", "kairouz2016", "wang2020", "P4")
 
     summary: ClassVar[str] = (
-        "the effect of the randomisation is removed (inverted). This is right on average (unbiased)"
+        "the effect of the randomisation is removed (inverted). The shares are right on average "
+        "(unbiased)"
     )
 
     always_shown: ClassVar[tuple[str, ...]] = ("constraint",)
@@ -120,8 +121,8 @@ class Inversion(Estimator):
         choice("rest", self.rest, ("spread", "discard"))
         for name in ("alpha", "rest"):
             if self.constraint != "threshold" and getattr(self, name) != getattr(Inversion, name):
-                rule = "can be used only with constraint='threshold'"
-                remedy = f"Pass constraint='threshold', or leave out the argument {name}"
+                rule = "needs constraint='threshold'"
+                remedy = f"Leave out the argument {name}, or pass constraint='threshold', too"
                 raise ArgumentError(name, rule, show(getattr(self, name)), remedy)
 
     @property
@@ -388,8 +389,8 @@ class Independent(Estimator):
     references = ("P5", "domingo2022")
 
     summary: ClassVar[str] = (
-        "where questions are estimated separately, their shares are multiplied. Combinations are "
-        "right only if these questions do not depend on each other; otherwise use another method"
+        "questions are estimated separately, and their shares are multiplied. So combinations are "
+        "wrong where questions depend on each other; for such questions, use another method"
     )
 
     groups: Sequence[Sequence[str]] | None = None
@@ -413,7 +414,7 @@ class Independent(Estimator):
         if not all(isinstance(name, str) for name in names):
             raise ArgumentTypeError("groups", "must be lists of names", "entries that are not text")
         if len(set(names)) < len(names) or not all(groups):
-            rule = "must have each question at most once, and no empty group"
+            rule = "must be lists of one question or more, and no question may stand twice"
             raise ArgumentError("groups", rule, show([list(g) for g in groups]))
         object.__setattr__(self, "groups", groups)
 

@@ -197,8 +197,8 @@ class KeyMeans(Estimator):
     references = ("gu2020",)
 
     summary: ClassVar[str] = (
-        "the frequency of every key and the mean of its values; the shares of the values are not "
-        "estimated. To estimate them, collect with value='piecewise' and use PerKey()"
+        "the frequency of every key and the mean of its values, but not the shares of the values. "
+        "To estimate these shares, collect with value='piecewise' and use PerKey()"
     )
 
     clip: bool = True
@@ -255,8 +255,8 @@ class PerKey(Estimator):
     references = ("P3", "gu2020")
 
     summary: ClassVar[str] = (
-        "first the frequency of every key is estimated, then the values of every key. The two "
-        "results together need not be the best fit to the reports"
+        "first the frequency of every key is estimated, then the values of every key. Other "
+        "frequencies and values together may fit the reports better"
     )
 
     method: Estimator = field(default_factory=LogSpline)

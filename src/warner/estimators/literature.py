@@ -251,10 +251,7 @@ class WienerFilter(Estimator):
     references = ("fang2023", "P3")
     for_papers = True
 
-    summary: ClassVar[str] = (
-        "an estimate that is right on average (unbiased), and is then smoothed along the values "
-        "with a Wiener filter"
-    )
+    summary: ClassVar[str] = "an unbiased estimate, smoothed along the values with a Wiener filter"
 
     steps: int | None = None
     constraint: Any = "project"
@@ -505,7 +502,10 @@ def _scores(
         likelihoods = block[observed]
         d = likelihoods @ theta
         if (d <= 0).any():
-            rule = "gives a share of 0 to all values that can lead to one of the reports"
+            rule = (
+                "makes one of the reports impossible: it gives a share of 0 to all values that can "
+                "lead to this report"
+            )
             remedy = "Use MaximumLikelihood()"
             raise ArgumentError("inner", rule, None, remedy)
         yield likelihoods / d[:, None], w[rows][observed]
@@ -651,8 +651,8 @@ class MixtureReduction(Estimator):
     for_papers = True
 
     summary: ClassVar[str] = (
-        "values with small shares are joined and get one share, or are left out. 'components' says "
-        "how many shares are estimated"
+        "values with small shares are joined or left out. Joined values get one share. "
+        "'components' says how many shares are estimated"
     )
 
     inner: Any = None
@@ -680,7 +680,7 @@ class MixtureReduction(Estimator):
             integer("k_min", self.k_min, 1)
         require_positive(self, "tiny", zero=True)
         if self.tiny and not self.premerge:
-            rule = "can be used only with premerge=True"
+            rule = "needs premerge=True"
             raise ArgumentError("tiny", rule, show(self.tiny), "Pass premerge=True")
         if not is_list(self.groups) or not all(map(is_list, self.groups)):
             rule = "must be lists of values"
@@ -701,7 +701,10 @@ class MixtureReduction(Estimator):
         if (labels < 0).any():
             merged = MergedChannel(rows, labels)
             if ((weights > 0) & (merged.matvec(np.ones(merged.shape[1])) <= 0)).any():
-                rule = "leaves out all values that can lead to one of the reports"
+                rule = (
+                    "makes one of the reports impossible: it leaves out all values that can lead "
+                    "to this report"
+                )
                 raise ImpossibleReportError("absent", rule, None, "Leave out fewer values")
         if self.premerge and self.operation is not None:
             labels = self._premerged(labels, data, observed)

@@ -796,7 +796,7 @@ class LogSpline(Estimator):
                 f'must have at most {MOST_CELLS} values for LogSpline if "no answer" is one of the '
                 "values"
             )
-            remedy = "Use EmpiricalBayes(), or wider bins"
+            remedy = "Use EmpiricalBayes()"
             raise ArgumentError("domain", rule, str(data.domain.size), remedy)
         counted, starts = data.by_sums(), None
         if (limited := with_limits(counted)) is not None:

@@ -112,7 +112,7 @@ class Plausibility:
             )
         return (
             f"These reports are doubtful: {often} with properly made reports gives such counts. "
-            "Were they made with another epsilon, forged, or never randomised?"
+            "Were the reports made with another epsilon, forged, or never randomised?"
         )
 
     def require(self, name: str) -> None:

@@ -367,9 +367,9 @@ class RakedJoint(Estimator):
     references = ("deming1940", "csiszar1975", "james1961")
 
     summary: ClassVar[str] = (
-        "one table of all combinations, which fits the estimates of each question and "
-        "of each pair. Where the reports say little about a pair, its answers are taken to be "
-        "nearly unrelated. Links between three or more questions are kept only as far as they also "
+        "one table of all combinations, which fits the estimates of each question and of each pair "
+        "of questions. Where the reports say little about a pair, its two questions are taken to "
+        "be nearly unrelated. Links between three or more questions are kept as far as they also "
         "fit reports that were set aside for this check"
     )
 

@@ -236,10 +236,10 @@ def regress(
         given = {"hidden": hidden, "random": random, "link": None if link == "logit" else link}
         for name, value in given.items():
             if value is not None:
-                rule = "can be used only with shares, not with a mean"
+                rule = "cannot be used with a mean"
                 raise ArgumentError(name, rule, show(value), "Use kind='shares'")
         if reference is not None:
-            rule = "can be used only for odds, and a mean has no odds"
+            rule = "cannot be used with a mean, which has no odds"
             raise ArgumentError("reference", rule, show(reference), "Use kind='shares'")
         people = People.of(reports, covariates, formula, survey, None, baselines)
         return mean_of(people, attribute, trusted)

@@ -85,8 +85,8 @@ class WaldTest:
 def one_unit_more(larger: str) -> str:
     """What the estimate of a covariate means for a quantity, which is given with its verb."""
     return (
-        f"If a covariate is one unit larger and all others stay equal, {larger} larger by the "
-        "estimate."
+        f"If a covariate is one unit larger and all other covariates stay equal, {larger} larger "
+        "by the estimate."
     )
 
 
@@ -534,7 +534,7 @@ class Coefficients(Tabular):
             if self._has_clusters:
                 yield (
                     "The design is not tested here, because people were drawn in clusters. For a "
-                    "test that allows for the clusters, use warner estimate with the same options."
+                    "test that allows for the clusters, run warner estimate with the same options."
                 )
             else:
                 counted = " The test counts each person once." if self.survey is not None else ""
@@ -567,12 +567,13 @@ class Coefficients(Tabular):
         """How the errors were computed, likewise."""
         if self.errors == "observed":
             return (
-                "Squared standard errors are the diagonal of the inverse of the observed "
-                "information, which is minus the second derivatives of the log-likelihood."
+                "Standard errors come from the observed information, which is minus the second "
+                "derivatives of the log-likelihood. They are the square roots of the diagonal of "
+                "its inverse."
             )
         sandwich = (
-            "Squared standard errors are the diagonal of a product: the inverse information, times "
-            "the sum of "
+            "Standard errors are the square roots of the diagonal of a product: the inverse "
+            "information, times the sum of "
         )
         if self.survey is None:
             return f"{sandwich}the squared scores of people, times the inverse information again."
@@ -580,30 +581,39 @@ class Coefficients(Tabular):
         of = " of the stratum" if self.survey.design.strata is not None else ""
         return (
             f"{sandwich}the squared scores of {units}, times the inverse information again. The "
-            f"mean{of} is subtracted from each score, and each square is multiplied by "
-            f"G / (G - 1), for the G {units}{of}."
+            f"mean{of} is subtracted from each score, and each square is multiplied by G / (G - "
+            f"1), where G is the number of {units}{of}."
         )
 
     @property
     def _about_tests(self) -> str:
         """How p and the intervals were computed, likewise."""
-        law = f"{self._statistic} is the estimate divided by its error. p and the intervals follow "
+        law = (
+            f"{self._statistic} is the estimate divided by its error. p and the intervals are "
+            "computed "
+        )
         if self.survey is None:
             law += "from the normal distribution."
         else:
             units = "clusters" if self._has_clusters else "people"
-            less = " minus that of strata" if self.survey.design.strata is not None else " minus 1"
+            less = (
+                " minus the number of strata"
+                if self.survey.design.strata is not None
+                else " minus 1"
+            )
             low, high = float(np.min(self.degrees)), float(np.max(self.degrees))
             several = f"{low:.4g} to {high:.4g}" if high > low else f"{low:.4g}"
             law += (
-                f"from Student's t with {several} degrees of freedom. They are at most "
+                f"from Student's t with {several} degrees of freedom. These degrees are at most "
                 f"{self.survey.degrees:,}, the number of {units}{less}"
             )
             law += ", and fewer if a coefficient depends on few clusters" * self._has_clusters
             law += "."
         by_ratio = [other.name for other in self.others if other.p is not None]
         if by_ratio:
-            law += f" p of {' and '.join(by_ratio)} comes from a likelihood-ratio test against 0."
+            law += (
+                f" The p of {' and '.join(by_ratio)} comes from a likelihood-ratio test against 0."
+            )
         return law
 
     def _hypotheses(self) -> Iterator[tuple[str, WaldTest]]:

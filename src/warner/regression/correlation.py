@@ -210,7 +210,7 @@ def correlate(
     choice("method", method, _METHODS)
     survey = SurveyDesign.of(weights, cluster, strata)
     if survey is not None and method == "likelihood":
-        rule = "can be used only if people were drawn one by one with equal probabilities"
+        rule = "needs people who were drawn one by one with equal probabilities"
         raise ArgumentError(
             "method='likelihood'", rule, f"a survey design ({survey.text})", "Use method='moments'"
         )
@@ -222,7 +222,7 @@ def correlate(
     seen = {} if columns is None else people.columns
     seen = {name: c for name, c in seen.items() if name not in people.set_aside}
     if len(names) + len(seen) < 2:
-        rule = "must be of two questions, or of one question with a column to correlate it with"
+        rule = "must be of two questions, or of one question together with a column of values"
         remedy = "Add the reports of another question, or pass columns={name: values}"
         raise ArgumentError("reports", rule, None, remedy)
     hidden = [_scores(people, name, trusted) for name in names]
@@ -238,11 +238,12 @@ def correlate(
             if numbers[i].groups or numbers[j].groups:
                 pair = (numbers[i], numbers[j]) if numbers[i].groups else (numbers[j], numbers[i])
                 if survey is not None or pair[1].groups:
-                    rule = "comes from a design with two groups, so it cannot be correlated"
-                    rule += (
-                        f" with {pair[1].name!r}, which comes from such a design too"
+                    rule = (
+                        f"comes from a design with two groups, as {pair[1].name!r} does, and two "
+                        "such answers cannot be correlated"
                         if survey is None
-                        else " in a survey with weights, clusters or strata"
+                        else "comes from a design with two groups, and such an answer cannot be "
+                        "correlated in a survey with weights, clusters or strata"
                     )
                     remedy = "Leave out this answer"
                     raise ArgumentError(f"answer {pair[0].name!r}", rule, None, remedy)

@@ -114,10 +114,11 @@ class PlainDesign(Design):
             if levels is None:
                 made.append(column)
                 continue
-            if not np.isin(column, levels).all():
-                rule = f"column {name!r} must hold only values that the regression has seen"
-                remedy = "Leave out the other rows"
-                raise ArgumentError("covariates", rule, None, remedy)
+            unseen = column[~np.isin(column, levels)]
+            if unseen.size:
+                rule = f"column {name!r} must hold only values that were in the regression"
+                remedy = "Leave out the rows with this value"
+                raise ArgumentError("covariates", rule, repr(str(unseen[0])), remedy)
             made += [(column == level).astype(np.float64) for level in levels[1:]]
         length = len(next(iter(columns.values())))
         return np.stack([np.ones(length), *made], axis=1)
@@ -211,7 +212,7 @@ def _refuse_powers(formula: str) -> None:
     while (inner := re.sub(r"\w*\([^()]*\)", "", outside)) != outside:
         outside = inner
     if (power := _POWER.search(outside)) is not None:
-        rule = "has a power of a column outside I(...), which is the column alone"
+        rule = "has a power outside I(...), where a power means the column itself"
         remedy = f"Write I({power[1]}**{power[2]})"
         raise ArgumentError("formula", rule, repr(power[0]), remedy)
 
@@ -297,8 +298,8 @@ def levels_from(
         column, argument = columns[name], f"baseline of {name!r}"
         if column.dtype.kind == "f":
             rule = (
-                f"can be chosen only for a column of labels, or of at most {_MOST_CODES} whole "
-                "numbers, but this column holds numbers that are no codes"
+                "cannot be chosen, because this column has numbers with decimals, or more than "
+                f"{_MOST_CODES} different numbers"
             )
             raise ArgumentError(argument, rule, None, "Leave out this baseline")
         others = np.unique(column).tolist()
@@ -354,8 +355,8 @@ def doubts_of_columns(columns: Mapping[str, Column], names: Iterable[str]) -> tu
     used = [name for name in dict.fromkeys(names) if name in columns]
     codes = [code_of_missing(n, columns[n]) for n in used if columns[n].dtype.kind == "f"]
     return tuple(
-        f"WARNING: {code}. If this stands for a missing value, all coefficients are wrong: leave "
-        "these people out."
+        f"WARNING: {code}. If this number stands for a missing value, all coefficients are wrong: "
+        "leave out the people with this number."
         for code in codes
         if code
     )

@@ -701,12 +701,13 @@ class Ending(Enum):
     )
     SEPARATED = (
         "separated: some coefficients grow without end, because the estimated share of a value is "
-        "0 among some people. These coefficients and their errors have no meaning; use fewer "
-        "covariates, merge values, or use predicted shares alone"
+        "0 among some people. These coefficients and their errors have no meaning, but predicted "
+        "shares do; use fewer covariates or merge values"
     )
     FLAT = (
-        "flat: very different coefficients fit the reports almost equally well, so the reports do "
-        "not determine all of them. Some errors are huge; use fewer covariates or merge values"
+        "flat: very different coefficients fit the reports almost equally well, so some "
+        "coefficients are not known at all, and their errors are huge; use fewer covariates or "
+        "merge values"
     )
     STEP_LIMIT = (
         "the calculation stopped before it was finished, so the result is not final: use fewer "

@@ -35,8 +35,8 @@ from warner.regression.likelihood import Ending
 MODELS = ("binomial", "beta-binomial", "linear")
 _OUTCOMES = ("sensitive item", "control items", "control items of carriers")
 _SHARES = {
-    "floor": "of the people for whom only the sensitive item is true, so many say 0",
-    "ceiling": "of the people for whom all items are true, so many leave one item out",
+    "floor": "the share who say 0, among the people for whom only the sensitive item is true",
+    "ceiling": "the share who leave out one item, among the people for whom all items are true",
     "correlation": "between two control items",
 }
 _FAR = 15.0  # log-odds that stand for a share of 0 or 1
@@ -155,7 +155,7 @@ def regress_list(
     group = numbers_of("treated", treated).ravel()
     if not np.isin(group, (0, 1)).all():
         raise ArgumentError(
-            "treated", "must be 1 for people in the treated group, and 0 for the others"
+            "treated", "must be 1 for people in the treated group, and 0 for all other people"
         )
     is_treated = group == 1
     count = numbers_of("reports", reports).ravel()

@@ -49,7 +49,7 @@ class MeanRegression(Coefficients):
     def _method(self) -> str:
         numbers = (
             "Method: least squares. Each answer is replaced by a number that is computed from the "
-            "report and is right on average over the chances of the mechanism."
+            "report. On average over the random changes of the answer, this number is right."
         )
         small = f"n / (n - p), for n people and p = {len(self.names)} coefficients"
         squared = f"Squared standard errors include the factor {small}."

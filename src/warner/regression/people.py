@@ -210,7 +210,10 @@ def _require_question(mechanism: Mechanism) -> None:
     if not has_many_combinations(mechanism.domain) or mechanism.about(names[:1]) is mechanism:
         return
     size = mechanism.domain.size
-    rule = f"must name a question: {' and '.join(names)} have {size:,} combinations"
+    rule = (
+        f"must name one question, because {' and '.join(names)} have {size:,} combinations of "
+        "answers"
+    )
     numbers = [name for name, d in mechanism.attribute_domains.items() if d.is_numeric]
     remedy = f"For example attribute={show(names[0])}"
     if numbers:
@@ -317,8 +320,8 @@ class People:
             sources = next(iter(named.values()))
             for name, each in named.items():
                 if list(map(len, each)) != list(map(len, sources)):
-                    rule = "must have one report of each person for every question"
-                    raise ArgumentError("reports", rule, f"a different number for {name!r}")
+                    rule = "must be one for each person and question"
+                    raise ArgumentError("reports", rule, f"other numbers of reports for {name!r}")
         else:
             named, sources = {}, _listed(reports)
         return cls(sources, covariates, formula, survey, random, baselines or {}, named, hidden)
@@ -455,7 +458,7 @@ class People:
                 roles = {} if self.survey is None else self.survey.roles
                 roles = roles | ({} if self.random is None else {"random": self.random})
                 used = " and ".join(f"{name!r} ({role}=)" for role, name in roles.items())
-                rule = f"must have another column besides {used}"
+                rule = f"must have a column besides {used}"
                 remedy = "Add a column, or pass formula='1' for a regression without covariates"
                 raise ArgumentError("covariates", rule, None, remedy)
         return design_of(columns, self.formula, self.ordered)

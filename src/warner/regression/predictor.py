@@ -132,9 +132,9 @@ class PredictorRegression(Coefficients):
         }.get(self.family, f"the {self.family} of {self.outcome} is")
         answers = " and ".join(self.questions)
         return [
-            f"{one_unit_more(larger)} Nobody's answer to {answers} is known. In its place stands "
-            "the probability of each answer, computed from the report and the outcome. The last "
-            f"rows are about the answers to {answers}. They are log-odds, compared with "
+            f"{one_unit_more(larger)} Nobody's answer to {answers} is known. So the regression "
+            "uses the probability of each answer, computed from the report and the outcome. The "
+            f"last rows are about the answers to {answers}. These rows are log-odds, compared with "
             f"{self._answered(self.hidden.reference)}.",
             *super()._sentences(level),
         ]
@@ -344,15 +344,15 @@ def _hidden(hidden: Any, outcome: str, right: str) -> tuple[list[str], str]:
             raise unknown("hidden", name, sorted(words), "the predictors of the formula")
     if tilde:
         if outcome in words_of(given):
-            rule = (
-                f"must not depend on {outcome!r}, the outcome, which depends on the hidden answer"
-            )
+            rule = f"must not depend on the outcome {outcome!r}"
             remedy = f"Leave out {outcome!r} right of ~"
             raise ArgumentError("hidden", rule, show(hidden), remedy)
         return names, given.strip()
     if terms is None:
         rule = "must say, with this formula, what the share of the hidden answer depends on"
-        remedy = f"For example '{names[0]} ~ age'; if it depends on nothing, '{names[0]} ~ 1'"
+        remedy = (
+            f"For example '{names[0]} ~ age', or '{names[0]} ~ 1' if this share depends on nothing"
+        )
         raise ArgumentError("hidden", rule, show(hidden), remedy)
     return names, " + ".join(in_formula(each) for each in terms if each not in names) or "1"
 

@@ -194,13 +194,14 @@ class Regression(Coefficients):
             value = show(self.outcomes[0]) if len(self.outcomes) == 1 else "a value"
             meaning = (
                 f"The odds compare {value} with {show(self.reference)}. One unit more of a "
-                "covariate multiplies them by the odds ratio, if all other covariates stay equal."
+                "covariate multiplies these odds by the odds ratio, if all other covariates stay "
+                "equal."
             )
         else:
             meaning = (
-                "Multiply each estimate by its covariate, and add up. The share of a value, "
-                f"compared with {show(self.reference)}, is then {_SHARES_OF_SUMS[self.link]}; the "
-                f"sum is the {self.link} of this share."
+                "Multiply each estimate by its covariate, and add up the products. The share of a "
+                f"value, compared with {show(self.reference)}, is then "
+                f"{_SHARES_OF_SUMS[self.link]}; the sum is the {self.link} of this share."
             )
         if self.intercepts is not None:
             name, groups = self.intercepts[:2]
@@ -280,10 +281,7 @@ def with_intercepts(
     cluster[group] = drawn.unit
     if (cluster[group] != drawn.unit).any():
         rule = f"must each lie within one cluster of {drawn.design.cluster!r}"
-        remedy = (
-            "With random=... name a column whose groups lie within clusters, or the column of the "
-            "clusters"
-        )
+        remedy = f"Pass random={drawn.design.cluster!r}, the column of the clusters"
         got = "groups that lie in several clusters"
         raise ArgumentError(f"groups of random={name!r}", rule, got, remedy)
     means = np.bincount(group, mixture.weights) / sizes
@@ -307,7 +305,7 @@ def deviation_of(
     if abs(best.beta[-1]) < _AT_THE_EDGE * np.sqrt(best.covariance[-1, -1]):
         estimate = 0.0
         meaning = (
-            f"{name} is estimated at 0, the edge of what is possible: groups by {people.random} "
+            f"{name} is estimated at 0, the smallest possible value: groups by {people.random} "
             "differ no more than chance makes them differ"
         )
         if errors != "observed":
@@ -334,9 +332,9 @@ def shares_of(
     problems = people.problems(attribute, trusted)
     domain = problems[0].domain
     if not is_named and has_bands(domain):
-        rule = f"are about numbers, and each of {domain.size:,} values would have an equation"
+        rule = f"are about numbers, and each of the {domain.size:,} values would need an equation"
         remedy = (
-            "For their mean, pass kind='mean', or in a terminal add --mean. For all these "
+            "For the mean of the numbers, pass kind='mean' (in a command, add --mean). For all "
             "equations, pass kind='shares'"
         )
         raise ArgumentError("reports", rule, None, remedy)
@@ -384,7 +382,10 @@ def shares_of(
     doubts = [*people.doubts(drawn), *answers.doubts]
     has_mean = domain.is_numeric and link == "logit" and people.random is None
     if has_mean and not solution.best.ending.is_final:
-        doubts.append("The mean of numbers needs fewer coefficients: kind='mean', or --mean.")
+        doubts.append(
+            "The mean of the numbers needs fewer coefficients. For the mean, pass kind='mean' (in "
+            "a command, add --mean)."
+        )
     return Regression(
         **fields_of(solution, slice(0, size), design, classes.labels[1:], others),
         survey=drawn,
@@ -442,7 +443,7 @@ def require_few(coefficients: int) -> None:
     """Refuse so many coefficients that a step takes minutes."""
     if coefficients > _MOST_COEFFICIENTS:
         rule, got = f"must be at most {_MOST_COEFFICIENTS}", str(coefficients)
-        remedy = "Use fewer covariates, merge values, or use kind='mean'"
+        remedy = "Use fewer covariates, or merge values"
         raise ArgumentError("number of coefficients", rule, got, remedy)
 
 

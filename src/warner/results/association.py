@@ -266,7 +266,7 @@ def _plain(tables: FloatArray) -> FloatArray:
 def cramers_v(data: LikelihoodData, first: str, second: str) -> Association:
     """Cramer's V corrected for the noise: see :meth:`warner.Estimate.cramers_v`."""
     if data.reports_per_person > 1:
-        rule = "can be computed only if each person sent one report"
+        rule = "needs one report of each person"
         got = f"up to {data.reports_per_person} reports of one person"
         remedy = (
             "Call metrics.cramers_v with the estimated shares, and expect a value that is "
@@ -291,9 +291,6 @@ def pair_of(data: LikelihoodData, first: str, second: str) -> Pair:
     is_large = pair.factors(shape) is None and pair.shape[0] * prod(shape) > LARGEST_DENSE
     if pair.rows_per_report != 1 or not pair.has_moments or is_large:
         rule = "needs a mechanism whose possible reports can all be listed"
-        remedy = (
-            "Randomise each question by itself, with a mechanism whose reports are values, or "
-            "call metrics.cramers_v with the estimated shares of both questions"
-        )
+        remedy = "Call metrics.cramers_v with the estimated shares of both questions"
         raise ArgumentError("cramers_v", rule, None, remedy)
     return Pair(pair, on_pair.weights, on_pair.n, shape)

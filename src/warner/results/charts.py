@@ -178,7 +178,7 @@ def pictured(
     if items := items_of(estimate):
         for name, given in (("truth", truth), ("values", values), ("labels", labels)):
             if given is not None:
-                rule = "cannot be used where items are drawn that people tick"
+                rule = "cannot be used for a question whose items people tick"
                 remedy = "Draw one item: estimate.by_question[0].plot(...)"
                 raise ArgumentError(name, rule, None, remedy)
         table_of = table_of_items(named.attribute, items, level, target)

@@ -393,8 +393,9 @@ def legend_of_forest(differences: Any, largest_first: bool = True) -> list[str]:
         f"Lines: {100 * differences.level:.4g} % intervals, not corrected for the number of "
         "differences.",
         order,
-        "Filled dots: larger than chance explains in so many comparisons of one question (p (Holm) "
-        f"below {1 - differences.level:.3g}). Hollow dots: all others.",
+        "Filled dots: differences too large to be chance, even with so many comparisons of one "
+        f"question (p (Holm) below {1 - differences.level:.3g}). Hollow dots: all other "
+        "differences.",
     ]
     if any("low_if_kept" in row for row in rows):
         legend.append("Thick lines: the interval if nobody changed the answer.")

@@ -99,9 +99,9 @@ _SAME_P = 1e-9  # relative, of two values, whose p-values differ by rounding alo
 _SUMMARIES = "mean,median,quantile:0.25,quantile:0.75"  # compared with the bands of numbers
 _ROUNDS = (
     "How many people kept their answer is not known. The first interval is right if a person's two "
-    "answers have nothing to do with each other, and longer than needed if they are often the "
-    'same. The interval "if nobody changed" is right only if hardly anybody changed. If many '
-    "people changed to the opposite answer, both intervals are too short."
+    "answers have nothing to do with each other, and too long if the two answers are often the "
+    'same. The interval "if nobody changed" is right only if almost nobody changed the answer. If '
+    "many people changed to the opposite answer, both intervals are too short."
 )
 _APART = (
     "The column p (Holm) is corrected for the number of comparisons: separately for means, for "
@@ -299,7 +299,10 @@ class Differences(Tabular):
         if self.drawn and self._way == "wald":
             made = "from weighted estimates and the sum of their variances under the survey design"
         if self.answered:
-            made = "from ratios of unbiased estimates, whose variances are taken to first order"
+            made = (
+                "from ratios of unbiased estimates, whose variances are approximate (of first "
+                "order)"
+            )
         return [
             f"Each difference and its interval: {made}.",
             f"Column p tests only the difference in its row, {_P_VALUES[self._way]}. Column p "
@@ -361,7 +364,7 @@ class Differences(Tabular):
         table = self.table()
         if len(table) > MOST:
             rows = sorted(table.rows, key=lambda row: row["p"])[:MOST]
-            count = f"Of {len(table):,} rows, the {MOST} with the smallest p."
+            count = f"The {MOST} of {len(table):,} rows with the smallest p are shown."
             table = replace(table, rows=rows, notes=[count, *table.notes])
         return table.html()
 
@@ -562,10 +565,10 @@ def compare_groups(
         a = GroupTable.surveyed(a, survey, by, attributes)
         if not a.names:
             used = " and ".join(map(repr, survey.columns))
-            rule = f"has no column besides {used}, which the survey design uses"
+            rule = f"has no column of groups besides {used}, which the survey design uses"
             remedy = (
-                "Count the reports by the column of the groups too, or name one of these columns "
-                "in by=..."
+                "Count the reports by a column of groups, too. To compare the groups of a column "
+                "of the survey design, name it in by=..."
             )
             raise ArgumentError("tally", rule, None, remedy)
     elif by is not None:
@@ -574,10 +577,10 @@ def compare_groups(
     is_table = isinstance(a, Tally | GroupTable) or getattr(a, "groups", None) is not None
     if is_table or is_of_groups(a):
         if b is not None:
-            rule = "can be used only to compare two estimates, not counts or groups"
+            rule = "cannot be used with counts or groups, only with two estimates"
             remedy = (
-                "Compare estimate(a) with estimate(b), or compare the groups of a alone; "
-                "reference=... names the group that the others are compared with"
+                "Compare estimate(a) with estimate(b). To compare the groups of a, leave out b; "
+                "reference=... names the group to compare with"
             )
             raise ArgumentError("b", rule, kind(b), remedy)
         table = a if isinstance(a, GroupTable) else group_table(a, attributes)
@@ -611,7 +614,10 @@ def compare_groups(
     asked_for = "shares" if answered else asked_for
     if attributes is None and b is None and is_by_question(samples[0].data):
         asked_of = list(domain.attributes)
-        rule = f"must name a question: {' and '.join(asked_of)} have {domain.size:,} combinations"
+        rule = (
+            f"must name one question, because {' and '.join(asked_of)} have {domain.size:,} "
+            "combinations of answers"
+        )
         remedy = f"For example compare_groups(tally, attributes=[{show(asked_of[0])}])"
         raise ArgumentError("attributes", rule, None, remedy)
     has_design = any(s.data.survey is not None for s in samples)
@@ -624,8 +630,10 @@ def compare_groups(
     if same_people:
         _check_rounds(samples, way)
     if a is b:
-        rule = "must be another estimate than a, from which it differs by 0"
-        raise ArgumentError("b", rule, "the same one", "Pass the estimate of the other group")
+        rule = "must be another estimate than a"
+        raise ArgumentError(
+            "b", rule, "the same estimate twice", "Pass the estimate of the other group"
+        )
     rows: list[dict[str, Any]] = []
     for one, other in steps(pairs, "differences"):
         rows += [
@@ -767,8 +775,8 @@ def _check_rounds(samples: Sequence[Sample], way: str) -> None:
         # Of three rounds, two can share what the third does not, and intervals would be too short.
         rule, got = "can be used only to compare two rounds", f"{len(samples)} groups"
         remedy = (
-            "Compare two at a time: in a command, name two files. To compare them within each "
-            "value of a public column, add --within COLUMN"
+            "Compare two rounds at a time: in a command, name two files. To compare two rounds "
+            "within each value of a public column, add --within COLUMN"
         )
         raise ArgumentError("same_people", rule, got, remedy)
     if way != "wald" or any(s.data.survey is not None for s in samples):

@@ -58,13 +58,13 @@ class ForgedBounds(Tabular):
         """The bounds for people."""
         name = self.estimate.attribute or "value"
         notes = [
-            'Whatever the made-up reports say, the limits under "between" hold: they contain the '
+            'The limits under "between" hold whatever the made-up reports say. They contain the '
             f"true share as often as a {100 * self.level:g} % interval does without such reports."
         ]
         if self.of_question > self.share:
             notes.append(
                 "Whoever makes up reports can choose the question. All made-up reports may be "
-                f"about this question, and are then {100 * self.of_question:.3g} % of its reports."
+                f"about this question: then they are {100 * self.of_question:.3g} % of its reports."
             )
         columns = [
             Column("value"),
@@ -127,7 +127,10 @@ def forged_bounds(
         remedy = "Write 0.01 for one report in a hundred, or a whole number of reports from 2"
         share = real("made_up", made_up, remedy, above=0, below=1)
     if solution.data.survey is not None:
-        rule = "cannot be allowed for with a survey design, where each counts by its weight"
+        rule = (
+            "cannot be taken into account with a survey design, in which each report counts by its "
+            "weight"
+        )
         raise MismatchError("forged reports", rule, None, "Leave out weights, clusters and strata")
     extremes = _extremes(solution)
     if extremes is None:

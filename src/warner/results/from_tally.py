@@ -203,11 +203,11 @@ def possible_values(data: LikelihoodData, values: Any) -> np.ndarray:
         with contextlib.suppress(ArgumentError):
             shares = data.channel.naive_estimate(data.weights)
         if shares is None:
-            rule = "can be 'reported' only if each report names a value"
+            rule = "cannot be 'reported', because these reports do not name values"
             raise ArgumentError("values", rule, None, "Pass a list of the values")
         indices = np.flatnonzero(shares > 0)
         if len(indices) < 2:
-            rule = "can be 'reported' only if reports name at least 2 values"
+            rule = "cannot be 'reported', because reports name fewer than 2 values"
             got = str(len(indices))
             raise ArgumentError("values", rule, got, "Pass a list of the values")
         return indices
@@ -466,7 +466,7 @@ class GroupTable:
         if not np.isnan(self.shares).any():
             return self
         names = list(self.domain.attributes)
-        rule = f"must be given here: the reports cannot distinguish all {self.domain.size:,} "
+        rule = f"must be given, because the reports cannot distinguish all {self.domain.size:,} "
         remedy = f"For example attributes={show(names[0])}"
         rule += "combinations of answers"
         raise IdentifiabilityError("attributes", rule, None, remedy)

@@ -129,7 +129,7 @@ class GraphicalModel:
                     f"must have at most {_LARGEST_WORK:,} combinations of values, counted "
                     "together with all questions that the model links to these names"
                 )
-            remedy = "Name fewer questions, or draw people with sample(n) and count them"
+            remedy = "Name fewer questions"
             raise ArgumentError("names", rule, f"{cells:,}", remedy)
         if len(axes) == 1:
             return self.tree.marginal(axes)
@@ -247,8 +247,9 @@ def graphical_model(
         if mechanism.asks_together([names[i], names[j]])
     ]
     if not every:
-        rule = "nobody was asked two of these questions, so how they go together is not known"
-        raise ArgumentError("attributes", rule, ", ".join(names[:4]), 'Ask with blocks="pairs"')
+        rule = "must include two questions that the same people were asked"
+        remedy = 'Ask each person two questions: blocks="pairs"'
+        raise ArgumentError("attributes", rule, ", ".join(names[:4]), remedy)
     reports: dict[Axes, LikelihoodData] = {}
     pairs: dict[Axes, np.ndarray] = {}
     for axes in steps(every, "pairs"):

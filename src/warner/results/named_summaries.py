@@ -248,7 +248,7 @@ def _one(text: str) -> Named:
         rule = "must have finite limits in increasing order"
         raise ArgumentError("summary", rule, show(text))
     if kind == "quantile" and not 0 <= numbers[0] <= 1:
-        rule = "Q of quantile:Q must be from 0 to 1"
+        rule = "must have Q from 0 to 1 in quantile:Q"
         raise ArgumentError("summary", rule, show(text), "Write quantile:0.9 for 90 %")
     return Named(kind, numbers)
 

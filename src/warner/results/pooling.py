@@ -647,7 +647,7 @@ def chosen_pool(
     argument = "pool" if time is None else "time"
     if table.cells is not None:
         if pool not in (None, "none") or time is not None:
-            rule = "needs people who were drawn one by one, and no cluster in two groups"
+            rule = "cannot be used with this survey design"
             remedy = f"Leave out the argument {argument}"
             raise ArgumentError(argument, rule, table.cells.drawn.design.text, remedy)
         return "none"

@@ -217,9 +217,7 @@ _ELSEWHERE = {
     "inv-p": "project",
     "inv-n": "normalize",
 }
-_TO_THE_END = (
-    "To run the method to its end, write 'mle'; to stop it early, write 'em:100' or 'em:auto'"
-)
+_TO_THE_END = "To run the method to its end, write 'mle'. To stop after 100 steps, write 'em:100'"
 _OF_TWO = {"em": _TO_THE_END, "ibu": _TO_THE_END}
 
 
@@ -347,8 +345,8 @@ def advice(estimator: Estimator, data: LikelihoodData) -> str | None:
         better = estimators.MaximumLikelihood()
     times = float(f"{ratio:.2g}")
     rule = (
-        "is not advised here, because it starts from very uncertain estimates of single shares: "
-        f"their variance is about {times:,.0f} times the smallest that such reports allow"
+        "is not advised here, because it starts from very uncertain estimates of single shares. "
+        f"Their variance is about {times:,.0f} times the smallest that such reports allow"
     )
     return message(f"method {estimator!r}", rule, None, f"Use {better!r}")
 
@@ -371,14 +369,10 @@ def advice_to_keep_reports(estimator: Estimator, data: LikelihoodData) -> str | 
     if is_place or gain <= WORTH_KEEPING or not few.keeps(data.n):
         return None
     rule = (
-        "has only sums of the reports. Complete reports would make estimates more precise: they "
-        f"lower the variance by {100 * gain:.0f} % if all shares are equal, and by more if they "
-        "differ"
+        "has only sums of the reports. With complete reports, the variance of estimates is "
+        f"smaller: by {100 * gain:.0f} % if all shares are equal, and by more if shares differ"
     )
-    remedy = (
-        "Keep complete reports when you count the reports: --keep-reports in a command, "
-        "keep_reports=True in Python"
-    )
+    remedy = "Count the reports with --keep-reports (in Python: keep_reports=True)"
     return message("tally", rule, None, remedy)
 
 

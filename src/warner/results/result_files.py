@@ -38,7 +38,7 @@ COLUMNS = {
     "high": "The upper end of the interval.",
     "error": (
         "The standard error of the unbiased estimate of the share. Empty for numbers, for groups "
-        "moved towards others, and where the interval comes from a model of smooth shares."
+        "moved towards other groups, and where the interval comes from a model of smooth shares."
     ),
     "people_about": (
         "About how many of the people who reported have this answer: the share times their "
@@ -58,8 +58,8 @@ COLUMNS = {
         "`respondents` alone."
     ),
     "shrunk_from": (
-        "The unbiased estimate, if the estimate was moved so far towards the others that it lies "
-        "outside the interval from its own reports. Mostly empty."
+        "The unbiased share, if the share was moved so far towards the other shares that the "
+        "result lies outside the interval from its own reports. Mostly empty."
     ),
     "design_effect": (
         "The factor by which weights and clusters enlarge the variance of the share. Empty without "

@@ -67,10 +67,10 @@ if TYPE_CHECKING:
 
 
 SHRUNK = (
-    "* This share was moved towards the others. It lies outside the interval that the reports of "
-    "this answer alone would give."
+    "* This share was moved towards the other shares. It lies outside the interval that the "
+    "reports of this answer alone would give."
 )
-WITHOUT_STEP = "If it were not moved, the table would have"
+WITHOUT_STEP = "Without the move, the table would have"
 _IN_FILE = "add -o FILE.csv to the command"  # where all rows are, on the command line
 _AS_LABELS = (
     "The shares are estimated as if the numbers were labels, so neighbouring numbers may have very "
@@ -304,7 +304,7 @@ def largest(
     # A table of thousands of lines takes long to draw, and nobody finds the largest in it.
     first = sorted(rows, key=lambda row: -row["estimate"])[: top or min(most, _MOST_SHOWN)]
     note = f"These are the {len(first)} largest of {len(rows):,} shares."
-    sentences = [note, about, f"To see all of them, {all_rows}."]
+    sentences = [note, about, f"To see all shares, {all_rows}."]
     return first, [" ".join(filter(None, sentences))]
 
 
@@ -348,7 +348,7 @@ def band_rows(
 
 def about_bands(result: Any, all_rows: str = _IN_FILE) -> str:
     """How many values the bands hold, and what is assumed of whole numbers, which may be codes."""
-    shown = f"The {result.domain.size:,} values are shown in bands. To see all of them, {all_rows}."
+    shown = f"The {result.domain.size:,} values are shown in bands. To see all values, {all_rows}."
     if not may_be_codes(result.domain) or not isinstance(result.estimator, estimators.LogSpline):
         return shown
     about_codes = SINGLE_CODES if tells_numbers_apart(result.data) else DECLARE_CODES
@@ -399,7 +399,10 @@ def about_quantiles(
     if not (is_of_quantiles and has_choice and kind in (None, "posterior")):
         return ""
     if kind == "posterior":
-        return f"If {_EVEN}, the intervals of median and quantiles hold about as often as they say."
+        return (
+            f"If {_EVEN}, the intervals of median and quantiles are right about as often as the "
+            "percentage says."
+        )
     is_binned, has_bins = results[0].domain.answered.is_binned, results[0].data.channel.has_bins
     whole = [" are of whole bins"] * is_binned
     held = [" hold for any answers, also where many people round to the same numbers"] * (

@@ -70,7 +70,8 @@ _SAME_SHARE = 5e-4  # of shares that are the same in a table
 ALL_PEOPLE = "All people are estimated from all reports together."
 _PROMISE = "of many such intervals, some miss"
 _OF_BANDS = (
-    "each holds for its own numbers, but less often where shares change steeply between neighbours"
+    "each holds for its own numbers, but less often where shares of neighbouring numbers differ "
+    "much"
 )
 # The same for readers who ask how the intervals were made.
 INTERVALS = {
@@ -162,7 +163,7 @@ def asked_in_words(data: LikelihoodData) -> str:
     every, count = data.n_of_all, len(data.domain.attributes)
     if every == data.n:
         return ""
-    words = {2: "both", 3: "all three", 4: "all four"}.get(count, f"all {count}")
+    words = {2: "both", 3: "all three", 4: "all four"}.get(count, f"all {count}") + " questions"
     some = f"{data.n - every:,} only {'one' if count == 2 else 'some'} of them"
     if data.reports_per_person > 1:
         return f"{every:,} are about {words}, {some}"
@@ -217,7 +218,7 @@ IF_FOLLOWED = (
 )
 FOLLOWED = (
     f"{IF_FOLLOWED} Some designs with two groups of people, such as extended-crosswise, can show "
-    "this."
+    "that people do so."
 )
 
 
@@ -463,7 +464,7 @@ def tells_nothing(result: Any, rows: Sequence[Mapping[str, Any]]) -> str:
         if few := _groups_that_tell_nothing(result, rows):
             return few
         width = float(np.mean([row["high"] - row["low"] for row in rows]))
-        about, unit = f"an interval is {100 * width:.0f} points wide on average", " points"
+        about, unit = f"the intervals are {100 * width:.0f} points wide on average", " points"
         error = 0.0
     else:
         return ""
@@ -477,10 +478,10 @@ def tells_nothing(result: Any, rows: Sequence[Mapping[str, Any]]) -> str:
         if data.survey is not None:
             drawn = f" if people are drawn with this design effect of {effect:.3g}"
             if data.degrees < _FEW_DEGREES:  # the effect is not known, and tables do not say it
-                effect, drawn = 1.0, " if people are drawn one by one, and more in such clusters"
+                effect, drawn = 1.0, " if people are drawn one by one, and more with clusters"
         reports = float(f"{data.n * effect * (error / _WORTH) ** 2:.2g}")
         goal = f"\N{PLUS-MINUS SIGN}{100 * _WORTH:.0f}{unit}"
-        needed = f"For {goal} about {reports:,.0f} reports are needed{drawn}"
+        needed = f"For intervals of {goal}, about {reports:,.0f} reports are needed{drawn}"
     return f"These reports tell almost nothing: {about}. {needed}."
 
 
@@ -515,14 +516,14 @@ def about_bins(results: Iterable[Any]) -> str:
     domain, channel = result.domain.answered, result.data.channel
     if not any(group.has_bins for group in channel.groups()):
         return (
-            f"Reports tell only about the {domain.size:,} bins, and nothing about where in a bin a "
-            "number is. Means and quantiles are estimated as if numbers were spread evenly over "
-            "each bin."
+            f"Reports tell only about the {domain.size:,} bins, not where in its bin a number "
+            "lies. Means and quantiles are estimated as if numbers were spread evenly over each "
+            "bin."
         )
     sentences = [
         "Shares and quantiles are estimated as if numbers were spread evenly over each of the "
-        f"{domain.size:,} bins. Where many people gave the same number, they can be wrong by more "
-        "than their intervals say.",
+        f"{domain.size:,} bins. Where many people gave the same number, these estimates can be "
+        "wrong by more than their intervals say.",
         "Means have no such error." if channel.has_bins else "",
         f"For whole numbers, use {domain.integers}." if domain.integers else "",
     ]

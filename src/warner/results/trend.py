@@ -159,7 +159,7 @@ def trend(
     reported = {g: d for g, d in enumerate(table.parts) if d is not None and d.n > 1}
     used = list(reported)
     if len(used) < _LEAST_GROUPS:
-        rule = f"must be at least {_LEAST_GROUPS} groups with 2 reports or more"
+        rule = f"must be at least {_LEAST_GROUPS}, each with 2 reports or more"
         remedy = "To compare two groups, use compare_groups"
         raise ArgumentError("groups", rule, str(len(used)), remedy)
     samples = [Sample.of(table.labels[g], data, "population") for g, data in reported.items()]
@@ -200,8 +200,8 @@ def trend(
     rank = max(1, len(values) - 1)
     alone = _covariance([s.one_by_one for s in samples], factors, functions)
     root = root_of_inverse(alone, rank)
-    about = "shares neither rise nor fall" if of == "shares" else "mean neither rises nor falls"
-    name = f"the {about} with the scores of {len(used)} groups"
+    about = "shares have no trend" if of == "shares" else "mean has no trend"
+    name = f"the {about} over the scores of {len(used)} groups"
     n = int(sizes.sum())
     statistic = float(((root.T @ slopes) ** 2).sum())
     test = WaldTest.of(name, statistic, root.shape[1], n)
@@ -229,7 +229,8 @@ def _scores(table: GroupTable, scores: Any) -> np.ndarray:
     if scores is None:
         if len(table.names) != 1:
             rule = (
-                f"must be given if the groups are formed by {', '.join(table.names) or 'no column'}"
+                "must be given, because the groups are formed by "
+                f"{', '.join(table.names) or 'no column'}"
             )
             remedy = "Pass one number for each group, for example scores=[1, 2, 3]"
             raise ArgumentError("scores", rule, None, remedy)

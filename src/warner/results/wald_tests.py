@@ -64,12 +64,12 @@ class WaldTest:
 
     >>> print(WaldTest("a and b are alike", 9.2, 2, 0.01, 500).text)
     ... # doctest: +NORMALIZE_WHITESPACE
-    Test whether a and b are alike: if so, the probability that reports speak against it
-    as much as here, or more, is p = 0.01 (chi-square 9.20 on 2 degrees of freedom).
+    Test whether a and b are alike. If so, reports speak against it as much as here, or more,
+    with probability p = 0.01 (chi-square 9.20 on 2 degrees of freedom).
     >>> print(WaldTest("a and b are alike", 9.68, 2, 0.0089, 800, (1.92, 1527.0)).text)
     ... # doctest: +NORMALIZE_WHITESPACE
-    Test whether a and b are alike: if so, the probability that reports speak against it
-    as much as here, or more, is p = 0.0089 (F(1.92, 1527) = 4.84).
+    Test whether a and b are alike. If so, reports speak against it as much as here, or more,
+    with probability p = 0.0089 (F(1.92, 1527) = 4.84).
     """
 
     hypothesis: str
@@ -142,8 +142,8 @@ class WaldTest:
     def text(self) -> str:
         """The hypothesis and the result in words."""
         return (
-            f"Test whether {self.hypothesis}: if so, the probability that reports speak against it "
-            f"as much as here, or more, is {shown_p(self.p_value)} ({self._statistic_in_words})."
+            f"Test whether {self.hypothesis}. If so, reports speak against it as much as here, or "
+            f"more, with probability {shown_p(self.p_value)} ({self._statistic_in_words})."
         )
 
     @property

@@ -404,7 +404,9 @@ def _sensitive(mechanism: Mechanism | Domain, size: int) -> np.ndarray:
     if isinstance(mechanism, Domain):
         return everything
     if mechanism.channel().binomial_law(everything / size) is None:
-        rule = "must treat all values alike, or all sensitive values alike and all others alike"
+        rule = (
+            "must treat all values alike, or all sensitive values alike and all other values alike"
+        )
         remedy = "Use expected_loss, with the shares that you expect"
         raise ArgumentError("mechanism", rule, type(mechanism).__name__, remedy)
     return everything if mechanism.sensitive_mask is None else mechanism.sensitive_mask

@@ -49,8 +49,8 @@ class LocalBound(NamedTuple):
     is_sharp: bool
 
     def __str__(self) -> str:
-        how = "a mechanism reaches it" if self.is_sharp else "no mechanism is known to reach it"
-        return f"no unbiased estimate has an error below {self.unbiased:.3g} ({how})"
+        how = "a mechanism reaches" if self.is_sharp else "no mechanism is known to reach"
+        return f"no unbiased estimate has an error below {self.unbiased:.3g} ({how} this error)"
 
 
 def local_bound(
@@ -98,7 +98,7 @@ def local_bound(
     >>> scale, even = Integers(0, 10), [1 / 11] * 11
     >>> bound = local_bound(scale, 1.0, even, n=50_000)
     >>> print(bound)
-    no unbiased estimate has an error below 0.00067 (a mechanism reaches it)
+    no unbiased estimate has an error below 0.00067 (a mechanism reaches this error)
     >>> from warner.theory import maximum_likelihood_error
     >>> round(maximum_likelihood_error(SubsetSelection(scale, 1.0), even, 50_000), 6)
     0.00067

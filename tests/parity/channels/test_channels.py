@@ -146,7 +146,7 @@ def test_parts_of_reports_have_no_joint_law() -> None:
         lambda: channel.simulate(theta, 10, rng),
         lambda: channel.simulate_from_values(people, rng),
     ):
-        refused(ArgumentError, "how often each bit was 1", call)
+        refused(ArgumentError, "only the number of reports in which each bit was 1", call)
 
 
 def test_rows_of_a_channel_are_those_of_its_matrix() -> None:

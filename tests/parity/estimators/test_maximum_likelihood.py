@@ -209,7 +209,7 @@ def test_each_likelihood_is_named_and_refused_where_it_is_not_there() -> None:
     with pytest.raises(MismatchError, match="keep_reports=True"):
         warner.estimate(sums, warner.MaximumLikelihood(likelihood="reports"))
     blind = warner.MatrixMechanism(warner.Integers(0, 1), [[0.7, 0.2], [0.2, 0.5], [0.1, 0.3]])
-    with pytest.raises(ArgumentError, match="speak for some values"):
+    with pytest.raises(ArgumentError, match="needs reports that each stand for a set of"):
         warner.estimate(
             blind.tally(blind.randomize([0, 1], np.random.default_rng(0))),
             warner.MaximumLikelihood(likelihood="supports"),

@@ -160,7 +160,7 @@ def test_a_workbook_reads_as_the_tables_for_people_do() -> None:
         Column("odds", "odds ratio (interval)", "ratio", ends=("low_odds", "high"), has_value=True),
     ]
     bands = (
-        "x: the 40 values are shown in bands. To see all of them, add -o FILE.csv to the command."
+        "x: the 40 values are shown in bands. To see all values, add -o FILE.csv to the command."
     )
     notes = [f"{bands} Numbers are ages.", "WARNING: doubtful."]
     shown = Table(columns, [], notes, title="Told")

@@ -358,7 +358,7 @@ def test_of_thousands_of_values_the_largest_are_shown(tmp_path: Path) -> None:
         "estimate", str(tmp_path / "t.json"), "-o", str(tmp_path / "all.csv"), "-o", "-"
     ).output
     assert shown.index("page 1234 ") < shown.index("page 7 ")
-    assert "These are the 50 largest of 1,500 shares. To see all of them, add -o FILE.csv" in shown
+    assert "These are the 50 largest of 1,500 shares. To see all shares, add -o FILE.csv" in shown
     assert len((tmp_path / "all.csv").read_text().splitlines()) == 1501
 
 

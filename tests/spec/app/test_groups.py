@@ -566,7 +566,7 @@ def test_differences_have_intervals_and_a_test(here_of_groups_of_people: Path) -
     assert data["differences"] == json.loads(json.dumps(expected.rows()))
     shown = run("estimate", f"before={FILES[0]}", f"after={FILES[1]}", "--compare-groups").output
     assert (
-        "before and after have the same shares: if so, the probability that reports speak" in shown
+        "before and after have the same shares. If so, reports speak against it as much as" in shown
     )
     # Means may agree where shares do not, so that the test of shares would contradict the rows.
     assert data["test"]["hypothesis"] == "3 groups have the same mean"
@@ -713,7 +713,10 @@ def test_weeks_are_compared_within_each_platform(
     rows = list(csv.DictReader(Path("out.csv").read_text().splitlines()))
     assert [row["platform"] for row in rows] == ["mac"] * 4 + ["linux"] * 4
     drawn = Path("out.svg").read_text()  # one legend above all charts
-    assert drawn.count(">Filled dots: larger than chance explains") == 1 and ">q, linux<" in drawn
+    assert (
+        drawn.count(">Filled dots: differences too large to be chance") == 1
+        and ">q, linux<" in drawn
+    )
     assert "q, linux: the difference W2 minus W1 by week" in run(*within).output
     said = run(*within, "--reference", "W7", ok=False).output
     assert "that no table has two groups to compare; got --reference W7" in said

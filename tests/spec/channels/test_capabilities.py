@@ -65,7 +65,7 @@ def test_a_matrix_has_no_structure_to_tell_of() -> None:
     assert channel.has_inverse() and channel.has_wald_intervals(w) and channel.has_moments
     assert not (channel.is_keyed or channel.reports_are_values or channel.rows_are_bit_sums)
     for method in (channel.support_shares, channel.supports):
-        refused(ArgumentError, "do not speak for some values", method, w)
+        refused(ArgumentError, "reports that each stand for a set of values", method, w)
 
 
 @pytest.mark.parametrize("name", list(STRUCTURED))
@@ -103,7 +103,7 @@ def test_a_stack_of_observed_reports_is_no_channel_and_cannot_be_simulated() -> 
     for operator in (bits, stack):
         refused(
             ArgumentError,
-            "only the reports that were seen",
+            "only the reports that came in",
             operator.simulate_tally,
             theta,
             10,

@@ -244,7 +244,9 @@ def test_a_share_of_zero_leaves_a_value_out() -> None:
 def test_a_start_under_which_a_report_is_impossible_is_refused() -> None:
     mechanism = warner.UtilityOptimizedRR(FOUR, 1.0, sensitive=[0])
     data = likelihood_data(mechanism.tally(mechanism.reports([0, 1, 2, 3])))
-    with pytest.raises(ImpossibleReportError, match="start: has a share of 0 for all values"):
+    with pytest.raises(
+        ImpossibleReportError, match="start: makes one of the reports impossible: all values"
+    ):
         ExpectationMaximization(5, start=[0.5, 0.5, 0.0, 0.0]).fit(data)
 
 

@@ -91,7 +91,7 @@ class Returns(Estimator):
     [
         ("NaN", "finite shares; got 4 that are not finite"),
         ("short", r"must return 4 shares, one for each value; got \(3,\)"),
-        ("twice", "with the status EXACT, shares of at least 0 that add up to 1; got the sum 2"),
+        ("twice", "shares of at least 0 that add up to 1 if the status is EXACT; got the sum 2"),
         ("array", "_fit must return a Fit; got a ndarray"),
         ("None", "_fit must return a Fit; got None"),
         ("text", "status must be a Status; got a string"),
@@ -161,11 +161,11 @@ MIXTURE = literature.MixtureReduction
             for v in ("clip", 1, True, ["project"])
         ),
         (warner.Inversion, {"weights": "sizes"}, "weights"),
-        (warner.Inversion, {"alpha": 0.01}, "alpha: can be used only with constraint='threshold'"),
+        (warner.Inversion, {"alpha": 0.01}, "alpha: needs constraint='threshold'"),
         (
             warner.Inversion,
             {"constraint": "project", "rest": "discard"},
-            "rest: can be used only with",
+            "rest: needs constraint='threshold'",
         ),
         (
             warner.Inversion,
@@ -173,7 +173,7 @@ MIXTURE = literature.MixtureReduction
             "alpha: must be above 0 and below 1",
         ),
         (warner.Inversion, {"constraint": "threshold", "rest": "keep"}, "rest: must be one of"),
-        (EM, {}, "steps: must be given if tolerance is not"),
+        (EM, {}, "steps: must be given, because no tolerance is given"),
         (EM, {}, r"EM \(IBU\) until it converges, use MaximumLikelihood\(\)"),
         (EM, {"tolerance": 0.0}, "tolerance: must be above 0"),
         (EM, {"steps": "auto", "tolerance": 1.0}, "cannot be used with steps='auto'"),
@@ -196,7 +196,7 @@ MIXTURE = literature.MixtureReduction
         (MIXTURE, {"premerge": "yes"}, "premerge"),
         *((MIXTURE, {"groups": v}, "groups: must be lists of values") for v in ("ab", ["ab"])),
         (MIXTURE, {"absent": "a"}, "absent: must be a list of values"),
-        (MIXTURE, {"tiny": 1.0}, "tiny: can be used only with premerge"),
+        (MIXTURE, {"tiny": 1.0}, "tiny: needs premerge=True"),
         (MIXTURE, {"tiny": -1.0, "premerge": True}, "tiny: must be at least 0"),
         *((literature.SmoothedEM, {"tolerance": v}, "tolerance") for v in (-1e-9, math.nan, None)),
         *((literature.SmoothedEM, {"steps": v}, "steps") for v in (0, 1.5)),

@@ -414,7 +414,7 @@ def test_values_without_order_are_refused(
     mechanism = RandomizedResponse(domain, 1.0)
     with pytest.raises(
         ArgumentError,
-        match=f"domain: must have values that are numbers in order, for {type(estimator).__name__}; got",
+        match=f"domain: must have numbers as values for {type(estimator).__name__}; got",
     ):
         estimator.fit(_simulated(mechanism, np.full(domain.size, 1 / domain.size), 100))
 

@@ -182,7 +182,7 @@ def test_bit_sums_and_kept_reports() -> None:
 def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(
         ArgumentError,
-        match="inner: gives a share of 0 to all values that can lead to one of the reports",
+        match="inner: makes one of the reports impossible: it gives a share of 0 to all values",
     ):
         BiasCorrection(Inversion("project", weights="equal")).fit(_budgets(STEEP, (200, 0, 0, 60)))
     with pytest.raises(ArgumentError, match=r"formula: .*'derived'"):
@@ -288,7 +288,8 @@ def test_an_absent_value_that_was_reported_truthfully_is_refused() -> None:
     mechanism = warner.UtilityOptimizedRR(domain, 1.0, sensitive=[0])
     data = likelihood_data(mechanism.tally(mechanism.reports([0, 1, 2, 3])))
     with pytest.raises(
-        ImpossibleReportError, match="absent: leaves out all values that can lead to"
+        ImpossibleReportError,
+        match="absent: makes one of the reports impossible: it leaves out all values that can lead to",
     ):
         MixtureReduction(absent=[3]).fit(data)
 

@@ -417,9 +417,7 @@ def test_tables_say_what_is_supposed_of_numbers_in_bins(make: type[Mechanism]) -
     answers = rng.gamma(2, 30, 2000).clip(0, 240)
     wave, labels = make(minutes, 2.0), warner.RandomizedResponse(minutes, 4.0)
     exact = "spread evenly over each of the 48 bins. Where many people gave the same number, they"
-    bins = (
-        "Reports tell only about the 48 bins, and nothing about where in a bin a number is. Means"
-    )
+    bins = "Reports tell only about the 48 bins, not where in its bin a number lies. Means"
     for mechanism, said, silent in ((wave, exact, bins), (labels, bins, exact)):
         result = warner.estimate(mechanism.tally(mechanism.randomize(answers, rng)))
         shown = " ".join(str(result).split())

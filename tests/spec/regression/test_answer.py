@@ -84,7 +84,14 @@ def test_labels_of_a_column_can_be_compared_with_another_one() -> None:
     refused(
         ArgumentError, "Is .south. meant", regress, REPORTS, PEOPLE, baselines={"ward": "South"}
     )
-    refused(ArgumentError, "holds numbers", regress, REPORTS, PEOPLE, baselines={"age": 40})
+    refused(
+        ArgumentError,
+        "this column has numbers with decimals",
+        regress,
+        REPORTS,
+        PEOPLE,
+        baselines={"age": 40},
+    )
     refused(
         ArgumentError,
         "must be one of the columns",
@@ -208,7 +215,8 @@ def test_several_questions_together_are_refused_before_minutes_of_work() -> None
     answers = {"often": rng.choice(OFTEN.labels, 300), "minutes": rng.uniform(0, 240, 300)}
     reports, z = survey.randomize(answers, rng), rng.normal(size=300)
     words = (
-        "attribute: must name a question: often and minutes have 72 combinations. For example "
+        "attribute: must name one question, because often and minutes have 72 combinations of "
+        "answers. For example "
         "attribute='often', or attribute='minutes' with kind='mean'"
     )
     for kind in ("shares", "mean"):
@@ -315,16 +323,16 @@ def test_shares_of_many_numbers_are_regressed_only_where_they_are_named() -> Non
     rng = np.random.default_rng(5)
     minutes = warner.SquareWave(Interval(0, 120, bins=24), 2.0)
     reports, age = minutes.randomize(rng.uniform(0, 120, 200), rng), {"age": rng.normal(size=200)}
-    words = "reports: are about numbers, and each of 24 values would have an equation. For their "
+    words = "reports: are about numbers, and each of the 24 values would need an equation. For the "
     said = refused(ArgumentError, words, regress, reports, age)
-    assert "kind='mean', or in a terminal add --mean" in said
+    assert "kind='mean' (in a command, add --mean)" in said
     assert regress(reports, age, kind="mean").n == 200
     visits = RandomizedResponse(Integers(0, 3), 2.0).randomize([0, 1, 2, 3] * 50, rng)
     assert regress(visits, age).outcomes == regress(visits, age, kind="shares").outcomes
     open_ = RandomizedResponse(Integers(0, 3), float("inf")).reports([0, 1, 2, 3] * 50)
     split = regress(open_, {"odd": [0.0, 1.0] * 100})
     assert not split.status.is_final
-    assert "kind='mean', or --mean" in " ".join(str(split.table()).split())
+    assert "pass kind='mean' (in a command, add --mean)" in " ".join(str(split.table()).split())
 
 
 def test_a_left_side_is_refused_also_where_formulaic_is_not_installed(
@@ -356,7 +364,7 @@ def test_only_the_columns_that_are_used_need_numbers_or_text() -> None:
 def test_the_mean_is_advised_only_where_it_can_be_computed() -> None:
     """Rejects advice to take the mean of labels that are numbers, which is refused."""
     age = {"age": np.repeat([0.0, 1.0], 300)}
-    advice = "The mean of numbers needs fewer coefficients"
+    advice = "The mean of the numbers needs fewer coefficients. For the mean, pass"
     for domain, has_mean in ((Integers(1, 3), True), (Categorical([1, 2, 3]), False)):
         open_ = RandomizedResponse(domain, float("inf"))
         found = regress(open_.randomize([1] * 300 + [2] * 300), age)
@@ -410,7 +418,7 @@ def test_scale_and_place_of_covariates_do_not_matter() -> None:
 def test_new_people_must_fit_the_design() -> None:
     found = regress(REPORTS, PEOPLE)
     refused(ArgumentError, "must have the column 'ward'", found.predict, {"age": [50.0]})
-    with pytest.raises(ArgumentError, match="values that the regression has seen"):
+    with pytest.raises(ArgumentError, match="in the regression; got 'west'"):
         found.predict({"age": [50.0], "ward": ["west"]})
     refused(ArgumentError, "must hold text", found.predict, {"age": [50.0], "ward": [3]})
     refused(ArgumentError, "must hold numbers", found.predict, {"age": ["old"], "ward": ["east"]})

@@ -172,7 +172,9 @@ def test_a_deviation_at_the_edge_has_no_interval_of_rounding(errors: str) -> Non
     (deviation,) = found.others
     row = found.rows()[-1]
     assert deviation.estimate == row["estimate"] == 0
-    assert "sd(g) is estimated at 0, the edge of what is" in " ".join(str(found.table()).split())
+    assert "sd(g) is estimated at 0, the smallest possible value" in " ".join(
+        str(found.table()).split()
+    )
     if errors == "observed":  # its curvature is that of the log-likelihood
         assert row["low"] == 0 and row["high"] > 0.1
     else:
@@ -325,12 +327,12 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     (
         {"formula": "income ~ smokes * age", "hidden": "smokes"},
         ArgumentError,
-        "For example 'smokes ~ age'; if it depends on nothing, 'smokes ~ 1'",
+        "For example 'smokes ~ age', or 'smokes ~ 1' if this share depends on nothing",
     ),
     (
         {"formula": "income ~ smokes", "hidden": "smokes ~ income"},
         ArgumentError,
-        "must not depend on '.*', the outcome",
+        "must not depend on the outcome '.*'; got",
     ),
     (
         {"formula": "income ~ age", "hidden": "age"},
@@ -357,7 +359,7 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     (
         {"kind": "mean", "random": "school"},
         ArgumentError,
-        "can be used only with shares, not with a mean",
+        "cannot be used with a mean",
     ),
     ({"random": "scool"}, ArgumentError, "Is 'school' meant"),
     ({"formula": "age", "random": "one"}, ArgumentError, "must have at least 2 groups"),
@@ -378,7 +380,7 @@ def test_several_questions_without_a_predictor_are_refused() -> None:
     refused(ArgumentError, "need hidden=", regress, BOTH, {"age": AGE})
     short = {"smokes": SMOKES, "drinks": DRINKS[:5]}
     refused(
-        ArgumentError, "one report of each person for every question", regress, short, PEOPLE,
+        ArgumentError, "must be one for each person and question", regress, short, PEOPLE,
         "income ~ smokes + drinks", hidden="smokes + drinks ~ 1",
     )  # fmt: skip
 

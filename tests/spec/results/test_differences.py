@@ -184,7 +184,7 @@ def test_means_of_three_groups_are_tested_together() -> None:
     middle = precisions @ means / precisions.sum()
     assert compared.test.statistic == pytest.approx(precisions @ (means - middle) ** 2, rel=0.02)
     assert compared.test.degrees == 2 and compared.test.n == 1400
-    words = "Test whether 3 groups have the same mean: if so, the probability that reports speak"
+    words = "Test whether 3 groups have the same mean. If so, reports speak against it as much as"
     assert str(compared.table()).splitlines()[0] == "Each group minus all other groups"
     assert words in compared.text and words in " ".join(str(compared.table()).split())
     assert compared.to_json()["test"]["hypothesis"] == "3 groups have the same mean"
@@ -525,7 +525,7 @@ def test_rounds_of_the_same_people_have_two_intervals() -> None:
     assert half == pytest.approx(NormalDist().inv_cdf(0.975) * sd, rel=1e-3)
     shown = " ".join(str(same.table()).split())
     assert "if nobody changed" in shown and "changed to the opposite answer" in shown
-    assert "other people" not in shown and "right only if hardly anybody changed" in shown
+    assert "other people" not in shown and "right only if almost nobody changed the answer" in shown
     three = {name: weekly.tally(weekly.reports([0, 1] * 300)) for name in "abc"}
     said = lambda **options: compare_groups(three, same_people=True, **options)
     refused(ArgumentError, "only to compare two rounds", said)

@@ -560,7 +560,7 @@ def test_reports_that_name_no_values_leave_the_choice_to_a_list() -> None:
     tally = both.tally(both.randomize([{"a": 0, "b": 1}, {"a": 2, "b": 0}] * 20))
     refused(
         ArgumentError,
-        r"values: can be .* only if .* Pass a list of the values",
+        r"values: cannot be 'reported', because these reports do not name values. Pass a list of the values",
         estimate,
         tally,
         values="reported",
@@ -569,7 +569,13 @@ def test_reports_that_name_no_values_leave_the_choice_to_a_list() -> None:
 
 def test_one_reported_value_is_too_few() -> None:
     tally = AGES.tally(AGES.reports([3, 3]))
-    refused(ArgumentError, "reports name at least 2 values", estimate, tally, values="reported")
+    refused(
+        ArgumentError,
+        "cannot be 'reported', because reports name fewer than 2 values; got",
+        estimate,
+        tally,
+        values="reported",
+    )
 
 
 # What ``Estimate.log_likelihood_at`` accepts and refuses.

@@ -278,7 +278,13 @@ def test_attributes_of_tuples_are_estimated_compared_and_weighted() -> None:
     assert estimate(groups, attributes=["b"]).pool == "none"
     # The bits of a are counted apart from the reports on b.
     assert estimate(groups).pool == "none"
-    refused(ArgumentError, "how often each bit was 1", estimate, groups, pool="partial")
+    refused(
+        ArgumentError,
+        "only the number of reports in which each bit was 1",
+        estimate,
+        groups,
+        pool="partial",
+    )
     assert warner.compare_groups(groups, attributes=["a"]).test.degrees == 2
     numbers = {"group": {0: 1.0, 1: 1.0, 2: 1.0}}
     assert warner.weighted(groups, numbers, attributes=["b"]).probabilities.size == 3
@@ -570,7 +576,7 @@ def test_of_many_differences_those_with_the_smallest_p_are_shown() -> None:
     text = found._repr_html_()
     shown = _cells(text)
     assert len(shown) == 50 and shown[0][0] == "s55"
-    assert "Of 60 rows, the 50 with the smallest p." in text
+    assert "The 50 of 60 rows with the smallest p are shown." in text
     few = warner.compare_groups(
         {
             "a": _weekly(1, Categorical(["no", "yes"])),

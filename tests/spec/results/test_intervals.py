@@ -128,7 +128,7 @@ def test_bootstraps_refuse_what_they_cannot_do() -> None:
         refused(WarnerError, "", result.interval, **wrong)
     hashes = warner.LocalHashing(warner.Integers(0, 3), 1.0, whole_reports=False)
     kept = hashes.tally(hashes.randomize([0, 1, 2, 3] * 50), keep_reports=True)
-    with pytest.raises(ArgumentError, match="has only the reports that were seen"):
+    with pytest.raises(ArgumentError, match="has only the reports that came in"):
         warner.estimate(kept, warner.MaximumLikelihood()).interval(kind="bootstrap")
 
 
@@ -284,7 +284,7 @@ def test_intervals_of_repeated_reports(target: str) -> None:
     boot = found.interval(target=target, kind="bootstrap", replicates=100, rng=rng)
     assert np.diff(boot, axis=1) == pytest.approx(np.diff(wald, axis=1), rel=0.45)
     bits = Repeated(UnaryEncoding(AGE, 1.0), 2)
-    with pytest.raises(ArgumentError, match="only the reports that were seen"):
+    with pytest.raises(ArgumentError, match="only the reports that came in"):
         estimate(bits.tally(bits.randomize([0, 1, 2])), warner.Inversion()).interval(
             kind="bootstrap"
         )
@@ -351,7 +351,7 @@ def test_the_mark_is_in_tables_files_and_reports(tmp_path_factory: pytest.TempPa
     unbiased = result.rows()[0]["shrunk_from"]
     shown = CliRunner().invoke(main, ["estimate", str(path)]).output
     assert (
-        "* This share was moved towards the others" in shown
+        "* This share was moved towards the other shares" in shown
         and f"{100 * unbiased:.2f} % for j00" in shown
     )
     assert f"{100 * result.probabilities[0]:.0f} %  *" in shown  # of intervals of 20 points
@@ -362,7 +362,10 @@ def test_the_mark_is_in_tables_files_and_reports(tmp_path_factory: pytest.TempPa
     frame = result.to_frame().to_pylist()
     assert frame[0]["shrunk_from"] == unbiased and np.isnan(frame[30]["shrunk_from"])
     blocks = str(Question(result, Settings(top=100)).section().blocks)
-    assert "moved towards the others" in blocks and f"{100 * unbiased:.1f}\\xa0% for j00" in blocks
+    assert (
+        "moved towards the other shares" in blocks
+        and f"{100 * unbiased:.1f}\\xa0% for j00" in blocks
+    )
 
 
 @pytest.mark.crossed(40)

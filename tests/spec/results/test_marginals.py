@@ -642,7 +642,12 @@ def test_groups_of_several_questions_are_compared_by_a_question() -> None:
     """Rejects rows of a plan with a minute, of which nobody learns anything."""
     tally = _plans_and_minutes(by=True)
     for groups in (tally, estimate(tally)):
-        refused(ArgumentError, "must name a question: plan and minutes", compare_groups, groups)
+        refused(
+            ArgumentError,
+            "must name one question, because plan and minutes",
+            compare_groups,
+            groups,
+        )
     assert len(compare_groups(tally, attributes="plan").rows()) == 2
     one = estimate(tally, attributes="plan")
     assert str(one) == str(estimate(tally, attributes=["plan"])) and one.attribute == "plan"

@@ -116,7 +116,7 @@ def test_associations_are_refused_and_marginals_carry_the_number() -> None:
     tally = both.tally(both.randomize(answers, RNG))
     result = estimate(tally.per_person(4))
     assert result.marginal("a").reports_per_person == 4
-    refused(ArgumentError, "each person sent one report", result.cramers_v, "a", "b")
+    refused(ArgumentError, "needs one report of each person", result.cramers_v, "a", "b")
     one = estimate(tally)
     for found, less in (
         (result.marginal("a").interval(), one.marginal("a").interval()),

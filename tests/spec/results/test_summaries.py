@@ -600,7 +600,7 @@ def test_bands_of_numbers_promise_no_more_than_they_keep() -> None:
     rng = np.random.default_rng(4)
     result = warner.estimate(numbers.tally(numbers.randomize(rng.uniform(0, 90, 3000), rng)))
     printed = " ".join(str(result).split())
-    assert "each holds for its own numbers, but less often where shares change" in printed
+    assert "each holds for its own numbers, but less often where shares of neighbouring" in printed
     assert "of many such intervals" not in printed
     with pytest.raises(AttributeError, match=r"Use range\(\)"):
         result.above(60)  # type: ignore[attr-defined]

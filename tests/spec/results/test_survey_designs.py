@@ -286,7 +286,7 @@ def test_a_trend_of_clusters_and_of_a_mean() -> None:
 @pytest.mark.parametrize(
     "groups, options, words",
     [
-        (_drinks(), {}, "scores: must be given if the groups are formed by w, school"),
+        (_drinks(), {}, "scores: must be given, because the groups are formed by w, school"),
         (_drinks(sex=SMALL["sex"]), {}, "groups: must be at least 3"),
         (_drinks(school=SMALL["school"]), {"scores": [1, 2]}, "one for each of the 12"),
         (_drinks(school=SMALL["school"]), {"scores": [1] * 12}, "must not be equal in all groups"),
@@ -355,7 +355,7 @@ LONELY = np.repeat(["n", "s"], [110, 10])
         (
             _with(),
             {"cluster": "school", "pool": "partial"},
-            "pool: needs people who were drawn one by one",
+            "pool: cannot be used with this survey design; got",
         ),
         (_with(), {"cluster": "school", "values": ["never", "often"]}, "values: cannot be used"),
         (_with(), {"by": "sex"}, "by: can be used only with a survey design"),
@@ -374,7 +374,7 @@ def test_what_knows_nothing_of_designs_is_refused() -> None:
     found = estimate(_drinks(), by=(), **ALL)
     for kind in ("bootstrap", "average", "posterior", "anytime:200"):
         refused(ArgumentError, "drawn one by one with equal", found.interval, kind=kind)
-    refused(ArgumentError, "ranks: can be used only if people were drawn one by one", ranks, found)
+    refused(ArgumentError, "ranks: needs people who were drawn one by one", ranks, found)
     refused(ArgumentTypeError, "must be one tally", estimate, {"n": _drinks()}, cluster="school")
     refused(
         ArgumentTypeError,

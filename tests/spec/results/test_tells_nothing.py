@@ -21,9 +21,9 @@ def _note(mechanism: Mechanism, n: int, **groups: object) -> str:
 @pytest.mark.parametrize(
     ("mechanism", "n", "needed"),
     [
-        (RandomizedResponse(LABELS, 0.01), 2000, "For ±5 points about 3"),
-        (RandomizedResponse(LABELS, 1.0), 20, "For ±5 points about 2,600 reports"),
-        (SquareWave(AGES, 0.01), 2000, "For ±5 % about 15,000,000"),
+        (RandomizedResponse(LABELS, 0.01), 2000, "For intervals of ±5 points, about 3"),
+        (RandomizedResponse(LABELS, 1.0), 20, "For intervals of ±5 points, about 2,600 reports"),
+        (SquareWave(AGES, 0.01), 2000, "For intervals of ±5 %, about 15,000,000"),
         # As the interval of the mean says, which smoothness makes narrower than the reports alone.
         (SquareWave(AGES, 0.1), 1000, "they give the mean to ±31 % of the range at best"),
     ],
@@ -58,7 +58,7 @@ def test_few_reports_need_as_many_in_all_as_more_reports_do(n: int) -> None:
             40,
             r"about ([\d,]+) reports are needed if people are drawn with this design effect of ([\d.]+\d)",
         ),
-        (4, "about 2,600 reports are needed if people are drawn one by one, and more in such cl"),
+        (4, "about 2,600 reports are needed if people are drawn one by one, and more with cl"),
     ],
 )
 def test_what_is_needed_allows_for_the_survey_design(clusters: int, needed: str) -> None:
