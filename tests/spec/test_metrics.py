@@ -53,7 +53,7 @@ def test_earth_movers_refuses_what_cannot_be_moved() -> None:
         (half, half, [0.0, float("nan")], "points: must be finite"),
         (half, half, "ab", "points: must be an array"),
         (half, half, np.ones((2, 1, 1)), "points: must have shape"),
-        (half, [1.0], points, "q: must have as many numbers as p, 2; got 1"),
+        (half, [1.0], points, "q: must have as many numbers as p, which has 2; got 1"),
     ):
         said = refused((ArgumentError, ArgumentTypeError), "", metrics.earth_movers, p, q, where)
         assert complaint in said

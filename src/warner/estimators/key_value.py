@@ -43,7 +43,7 @@ def groups_of(data: LikelihoodData, name: str) -> tuple[list[KeyedGroup], Domain
     domain = data.domain
     if groups is None or len(domain.attributes) != 2:
         rule = f"{name} needs reports of keys and values"
-        remedy = "Collect reports with the mechanism KeyValue, or use another method"
+        remedy = "Use another method"
         raise ArgumentError("method", rule, type(domain).__name__, remedy)
     keys, values = domain.attributes.values()
     return groups, keys, values

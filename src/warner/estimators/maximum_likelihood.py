@@ -164,11 +164,9 @@ class Uniqueness(Enum):
         "not unique: other shares fit the reports just as well, so do not rely on single shares; "
         "use another mechanism or fewer values"
     )
-    TOO_LARGE = (
-        "perhaps not the only one: with so many values and different reports, this is not checked"
-    )
-    TOO_FAR = "perhaps not the only one: the gap is too large to tell"
-    TOO_CLOSE = "perhaps not the only one: other shares fit the reports equally well, or nearly so"
+    TOO_LARGE = "perhaps not unique: with so many values and different reports, this is not checked"
+    TOO_FAR = "perhaps not unique: the gap is too large to tell"
+    TOO_CLOSE = "perhaps not unique: other shares fit the reports equally well, or nearly so"
 
 
 def uniqueness(

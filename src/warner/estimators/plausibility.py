@@ -112,7 +112,7 @@ class Plausibility:
             )
         return (
             f"These reports are doubtful: {often} with properly made reports gives such counts. "
-            "Were the reports made with another epsilon, forged, or never randomised?"
+            "Were the reports forged, never randomised, or made with another epsilon?"
         )
 
     def require(self, name: str) -> None:
@@ -123,7 +123,7 @@ class Plausibility:
         """
         if self.p_value < IMPOSSIBLE:
             remedy = f"{self.cause or _ASKED} To use the counts anyway, {_TAKEN}"
-            rule = "has counts that cannot be chance, whatever people answered"
+            rule = "has counts that chance cannot explain, whatever people answered"
             raise MismatchError(name, rule, None, remedy)
 
 

@@ -545,7 +545,7 @@ class Coefficients(Tabular):
         if self._likelihood is not None:
             count = len(self.rows(level))
             yield (
-                f"Log-likelihood {self._likelihood:.3f}, of {count} "
+                f"The log-likelihood is {self._likelihood:.3f}, with {count} "
                 f"parameter{'s' * (count != 1)} and {self.n:,} people."
             )
         elif self.log_likelihood is not None:

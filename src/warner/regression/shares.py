@@ -305,8 +305,8 @@ def deviation_of(
     if abs(best.beta[-1]) < _AT_THE_EDGE * np.sqrt(best.covariance[-1, -1]):
         estimate = 0.0
         meaning = (
-            f"{name} is estimated at 0, the smallest possible value: groups by {people.random} "
-            "differ no more than chance makes them differ"
+            f"{name} is estimated at 0, the smallest possible value: groups by {people.random} do "
+            "not differ more than by chance"
         )
         if errors != "observed":
             error = math.nan

@@ -543,7 +543,10 @@ class SurveyCells:
             sums = by_mechanism(tally)
             tally = sums[0]
             if len(sums) > 1:
-                rule = "must have the same mechanism and the same epsilon to be weighted together"
+                rule = (
+                    "must have the same mechanism and the same epsilon if they are weighted "
+                    "together"
+                )
                 got = f"tallies of {len(sums)} mechanisms"
                 raise MismatchError("tallies", rule, got, "Estimate each tally by itself")
         if not isinstance(tally, Tally):

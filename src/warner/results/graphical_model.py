@@ -301,7 +301,7 @@ def _shares(data: LikelihoodData) -> np.ndarray:
     """The recommended estimate of one or two attributes."""
     if not data.channel.has_likelihood:
         rule = "must hold the counts of all pairs of questions"
-        remedy = "Tally again with ways=2, and leave out questions about keys with values"
+        remedy = "Tally again with ways=2, without questions about keys with values"
         raise ArgumentError("tally", rule, None, remedy)
     return recommended_fit(data)[1].shares
 

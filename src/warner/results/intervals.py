@@ -454,7 +454,7 @@ def fisher(
     matrix = _functions(weights, data.domain.size)
     remedy = "Use kind='score' or 'bootstrap'"
     if solution.status is not Status.CONVERGED:
-        rule = "must be the best fit for kind='fisher', as from MaximumLikelihood()"
+        rule = "must be the best fit to the reports for kind='fisher', as from MaximumLikelihood()"
         raise ArgumentError("estimate", rule, solution.method, remedy)
     if solution.likelihood != WHOLE:
         rule = "must be made of complete reports for kind='fisher'"

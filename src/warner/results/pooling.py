@@ -658,7 +658,10 @@ def chosen_pool(
             raise ArgumentError(argument, rule, None, remedy)
         if has_bands(table.domain):
             # The noise of neighbouring values is alike, and projected shares become clumps.
-            rule = "cannot be used for numbers in bins or for many numbers: shares would be wrong"
+            rule = (
+                "cannot be used for numbers in bins or for many numbers, because shares would be "
+                "wrong"
+            )
             raise ArgumentError(argument, rule, f"{table.domain.size:,} values", remedy)
     if method is not None and pool in ("partial", "path"):
         rule = "cannot be chosen for pooled groups"

@@ -77,8 +77,8 @@ _AS_LABELS = (
     "different shares."
 )
 _SMOOTHED = (
-    "WARNING: the reports of this mechanism hardly tell a number from its neighbours, so "
-    f"nobody can say which single numbers are the most frequent. {DECLARE_CODES}"
+    "WARNING: the reports of this mechanism hardly distinguish neighbouring numbers, so nobody can "
+    f"say which single numbers are the most frequent. {DECLARE_CODES}"
 )
 _LIKE_NEIGHBOURS = "The estimates assume that neighbouring numbers are about equally frequent."
 _MOST_SHOWN = 50  # of more shares than are all shown

@@ -570,9 +570,9 @@ def _groups_that_tell_nothing(result: Any, rows: Sequence[Mapping[str, Any]]) ->
     between = f"{sizes[0]:,}" if sizes[0] == sizes[-1] else f"{sizes[0]:,} to {sizes[-1]:,}"
     many = f"{between} reports each" if len(sizes) > 1 else ""
     return (
-        f"Of {len(widths):,} groups, {'1 tells' if len(wide) == 1 else f'{len(wide):,} tell'} "
-        f"almost nothing, with {many or reports_of(sizes[0], False)}: an interval there is "
-        f"more than {100 * _TELLS_NOTHING:.0f} points wide. Put small groups together."
+        f"{len(wide):,} of {len(widths):,} groups tell{'s' * (len(wide) == 1)} almost nothing: "
+        f"with {many or reports_of(sizes[0], False)}, an interval is more than "
+        f"{100 * _TELLS_NOTHING:.0f} points wide. Put small groups together."
     )
 
 
@@ -670,7 +670,8 @@ def about_clipped(result: Any) -> str:
     return (
         f"WARNING: About {min(100 * share, 100):.0f} % of the answers are near the limit "
         f"{limit:g}, and answers beyond a limit were taken as this limit (clip = true). So most "
-        "answers may lie outside the limits, for example in another unit than the study declares."
+        "answers may lie outside the limits. Perhaps people answered in another unit than the "
+        "study declares."
     )
 
 

@@ -51,7 +51,7 @@ class WeightStatus(Enum):
     EXACT = "every margin is met"
     NOT_CONVERGED = (
         "the margins are not met, because they contradict each other or do not fit the groups; "
-        "check the margins, or pass fewer"
+        "check the margins"
     )
 
 
@@ -328,7 +328,7 @@ def _target(table: GroupTable, columns: tuple[str, ...], numbers: Mapping[Any, f
             raise ArgumentError(f"margin {name}", rule, show(value))
         if amount > 0 and key not in reported:
             rule = f"has people of {label(key)}, but no group with reports has that value"
-            remedy = "Join the value with another one, in the groups and in the margin"
+            remedy = "Join the value with another value, in the groups and in the margin"
             raise EmptyError(f"margin {name}", rule, None, remedy)
         cells[key] = amount
     missing = sorted(label(key) for key in reported - cells.keys())

@@ -74,7 +74,7 @@ def fisher_information(mechanisms: Mechanisms, theta: ArrayLike, n: People = 1) 
     information, infinite = _information(mechanisms, theta, n)[1:]
     if infinite.any():
         rule = "must make every report possible, because otherwise the information is infinite"
-        remedy = "Replace shares of 0 by small ones, or use cramer_rao, which allows shares of 0"
+        remedy = "Replace shares of 0 by small shares"
         raise ArgumentError("theta", rule, None, remedy)
     return information
 
@@ -322,7 +322,7 @@ def second_order_error(mechanisms: Mechanisms, theta: ArrayLike, n: People) -> t
     theta = shares_of(theta, domain)
     if (theta <= 0).any():
         rule = "must have no share of 0 for a second-order error"
-        raise ArgumentError("theta", rule, None, "Replace shares of 0 by small ones")
+        raise ArgumentError("theta", rule, None, "Replace shares of 0 by small shares")
     people = sum(each for _, each in groups)
     basis = basis_of(domain.size)
     parts = [
@@ -355,7 +355,7 @@ def _scores(
     """T's of every report (m, K - 1), and its probability (m,)."""
     if channel.rows_per_report != 1 or channel.shape[0] > _LARGEST:
         rule = f"must have at most {_LARGEST} different reports for a second-order error"
-        remedy = "Use maximum_likelihood_error, or a domain with fewer values"
+        remedy = "Use maximum_likelihood_error"
         raise ArgumentError("mechanisms", rule, None, remedy)
     rows = channel.dense()
     chance = rows @ theta

@@ -198,7 +198,7 @@ def test_a_file_of_counts_that_cannot_be_chance_is_named_and_has_no_line(lake: P
     raw = rows(450).to_pydict() | {"smokes_report": [0] * 450}
     pq.write_table(pa.table(raw), "lake/b.parquet")
     done = tally("lake", *KEEP, ok=False)
-    assert "'smokes' in lake/b.parquet: has counts that cannot be chance" in done.stderr
+    assert "'smokes' in lake/b.parquet: has counts that chance cannot explain" in done.stderr
     assert "lake/b.parquet" not in _names()
     tally("lake", "--allow-implausible")
     Path("lake/b.parquet").unlink()

@@ -263,7 +263,7 @@ def test_the_largest_shares_of_numbers_that_reports_do_not_tell_apart_come_with_
     wave = warner.SquareWave(warner.Integers(0, 999), 1.0)
     wave.tally(wave.randomize([*range(1000)] * 2)).save("t.json")
     shown = run("estimate", "t.json", "--top", "2").stdout
-    assert "hardly tell a number from its neighbours" in shown
+    assert "hardly distinguish neighbouring numbers" in shown
     assert "codes" not in run("report", "t.json", "-o", "r.html").output
 
 
@@ -400,7 +400,7 @@ def test_the_largest_numbers_of_a_mechanism_for_numbers_are_doubted(
     reports = mechanism.randomize([7] * 500 + list(range(100)) * 5, rng=np.random.default_rng(1))
     save_tallies({"error": mechanism.tally(reports)}, "t.json")
     shown = run("estimate", "t.json", "--top", "5").stdout
-    assert "hardly tell a number from its neighbours" in shown
+    assert "hardly distinguish neighbouring numbers" in shown
     assert "hardly tell" not in run("estimate", "t.json").stdout
 
 

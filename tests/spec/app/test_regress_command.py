@@ -161,7 +161,7 @@ def test_errors_stand_at_80_columns_and_the_fit_below(
         run("regress", str(path), "said ~ age + `ward of person`", *design, "--json").stdout
     )
     words = " ".join(shown.split())
-    assert f"Log-likelihood {data['log_likelihood']:.3f}, of 4 parameters and {N} people." in words
+    assert f"The log-likelihood is {data['log_likelihood']:.3f}, with 4 parameters and {N} people." in words
     (test,) = data["joint_tests"]
     assert test["covariate"] == "ward of person" and test["degrees"] == 2
     assert "Wald test that ward of person makes no difference: chi-square" in words
@@ -497,7 +497,7 @@ def test_numbers_for_papers_have_the_decimals_of_their_column(here: Path, tmp_pa
     assert "\\multicolumn{8}{l}{People left out: 7} \\\\\n" in tex.read_text()
     run(*command, "-o", str(typst))
     assert first[2].replace("$-$", "\N{MINUS SIGN}") in typst.read_text()
-    assert "Log-likelihood \N{MINUS SIGN}" in typst.read_text()
+    assert "The log-likelihood is \N{MINUS SIGN}" in typst.read_text()
     # Errors of very different sizes keep their own digits.
     wide = path.read_text().splitlines()
     rows = [f"{line},{'big' if i == 0 else (i * 7919) % 1000 * 1e6}" for i, line in enumerate(wide)]

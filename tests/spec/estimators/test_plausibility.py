@@ -176,7 +176,7 @@ def test_a_hash_function_that_is_chosen_too_often_is_noticed() -> None:
 def test_each_mechanism_and_each_attribute_is_tested() -> None:
     low, high = RandomizedResponse(SMOKING, 1.0), RandomizedResponse(SMOKING, 2.0)
     real = high.tally(high.randomize(["never", "often"] * 500))
-    with pytest.raises(MismatchError, match="counts that cannot be chance"):
+    with pytest.raises(MismatchError, match="counts that chance cannot explain"):
         estimate([real, low.tally(low.reports(_codes(3)))])
     pair = RandomizedResponse(Product(a=SMOKING, b=SMOKING), 1.0)
     assert _p_value(pair.tally(pair.reports([0] * 1000))) < IMPOSSIBLE
@@ -186,7 +186,7 @@ def test_groups_are_tested_together() -> None:
     coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
     wards = coin.tally(coin.reports([1] * 2000), {"ward": ["north", "south"] * 1000})
     for refused in (estimate, compare_groups):
-        with pytest.raises(MismatchError, match="groups: has counts that cannot be chance"):
+        with pytest.raises(MismatchError, match="groups: has counts that chance cannot explain"):
             refused(wards)
     assert len(compare_groups(wards.trusted()).rows()) == 2
     assert estimate(wards.trusted()).doubt
@@ -209,7 +209,7 @@ def test_a_group_that_chance_does_not_make_is_refused() -> None:
     schools = _schools(a=usual, b=LIKE_NOBODY, c={"same": 350, "different": 450})
     assert plausibility(schools).note is None
     for refused in (estimate, compare_groups):
-        with pytest.raises(MismatchError, match="group 'b': has counts that cannot be chance"):
+        with pytest.raises(MismatchError, match="group 'b': has counts that chance cannot explain"):
             refused(schools)
     result, compared = estimate(schools.trusted()), compare_groups(schools.trusted())
     assert result.doubt.startswith("b: These counts are doubtful: almost no survey with")
@@ -227,7 +227,7 @@ def test_a_group_of_a_survey_with_weights_is_tested_as_people() -> None:
     codes = [c for t in counts.values() for c in np.repeat([0, 1], t.counts.tolist())]
     keys = [key for key, t in counts.items() for _ in range(t.n)]
     by = {"school": [s for s, _ in keys], "w": [w for _, w in keys]}
-    with pytest.raises(MismatchError, match="group 'b': has counts that cannot be chance"):
+    with pytest.raises(MismatchError, match="group 'b': has counts that chance cannot explain"):
         estimate(CARD.tally(CARD.reports(codes), by=by), weights="w")
 
 
@@ -300,7 +300,7 @@ def test_a_reversed_chance_is_hinted_at_in_groups_and_regressions() -> None:
 def test_a_regression_tests_its_reports(kind: str, size: int) -> None:
     mechanism, ages = LIKE_CODES[f"randomised response of {size}"], np.arange(2000)
     codes = mechanism.reports(_codes(size)[:2000])
-    with pytest.raises(MismatchError, match="reports: has counts that cannot be chance"):
+    with pytest.raises(MismatchError, match="reports: has counts that chance cannot explain"):
         regress(codes, {"age": ages}, kind=kind)  # type: ignore[call-overload]
     result = regress(codes, {"age": ages}, kind=kind, trusted=True)  # type: ignore[call-overload]
     assert result.n == 2000

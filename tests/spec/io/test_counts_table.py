@@ -309,7 +309,7 @@ def test_a_group_of_answers_that_were_not_randomised_is_named_among_many_people(
     wards = ["north"] * 15_000 + ["south"] * 15_000 + ["east"] * len(raw)
     path = _counts("c.csv", reports, wards, study)
     refused = _tally(path, ok=False)
-    assert "group 'east' of 'smokes' in c.csv: has counts that cannot be chance" in refused
+    assert "group 'east' of 'smokes' in c.csv: has counts that chance cannot explain" in refused
     _tally(path, "--allow-implausible")
     Path("t.json").unlink()
     _tally(_counts("d.csv", reports[: -len(raw)], wards[: -len(raw)], study))
@@ -317,4 +317,4 @@ def test_a_group_of_answers_that_were_not_randomised_is_named_among_many_people(
     # Of several files each is tested alone: in the sum of the two nobody sees the raw answers.
     other = _counts("e.csv", raw, None, study)
     refused = _tally(_counts("f.csv", reports[: -len(raw)], None, study), other, ok=False)
-    assert "'smokes' in e.csv: has counts that cannot be chance" in refused
+    assert "'smokes' in e.csv: has counts that chance cannot explain" in refused

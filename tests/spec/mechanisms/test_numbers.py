@@ -374,7 +374,9 @@ def test_numbers_in_another_unit_are_warned_of() -> None:
     with pytest.warns(FrameWarning, match="Most of these answers lie outside the limits 0 and 60"):
         reports = minutes.randomize(60 * spent, rng)
     said = str(warner.estimate(minutes.tally(reports)))
-    assert "most answers may lie outside the limits, for example in another unit" in said
+    assert (
+        "most answers may lie outside the limits. Perhaps people answered in another unit" in said
+    )
     # Of few people a warning would tell what they answered; and 3 of 100 beyond a limit are usual.
     with warnings.catch_warnings():
         warnings.simplefilter("error")

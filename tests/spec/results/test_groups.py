@@ -479,7 +479,7 @@ def test_what_needs_one_mechanism_says_so() -> None:
     refused(MismatchError, "different columns", estimate, [phones, papers.total()])
     rounds = [phones.of_round(1), papers.of_round(2)]
     refused(MismatchError, "come from the same people, in rounds 1 and 2", estimate, rounds)
-    words = "must have the same mechanism and the same epsilon to be weighted together"
+    words = "must have the same mechanism and the same epsilon if they are weighted together"
     refused(MismatchError, words, estimate, [phones, papers], cluster="ward")
 
 

@@ -85,13 +85,13 @@ def test_small_groups_among_large_ones_are_counted() -> None:
     """Rejects the mean over all groups, by which two reports are as good as two thousand."""
     wards = np.repeat(["a", "b", "c", "d"], [2000, 2000, 2, 15]).tolist()
     note = " ".join(_note(RandomizedResponse(LABELS, 1.0), 4017, by={"ward": wards}).split())
-    assert "Of 4 groups, 2 tell almost nothing, with 2 to 15 reports each" in note
+    assert "2 of 4 groups tell almost nothing: with 2 to 15 reports each, an" in note
     wards = np.repeat(["a", "b", "c", "d"], [2000, 2000, 15, 15]).tolist()
     note = " ".join(_note(RandomizedResponse(LABELS, 1.0), 4030, by={"ward": wards}).split())
-    assert "2 tell almost nothing, with 15 reports each" in note
+    assert "groups tell almost nothing: with 15 reports each" in note
     wards = np.repeat(["a", "b", "c"], [2000, 2000, 2]).tolist()
     note = " ".join(_note(RandomizedResponse(LABELS, 1.0), 4002, by={"ward": wards}).split())
-    assert "Of 3 groups, 1 tells almost nothing, with 2 reports: an interval" in note
+    assert "1 of 3 groups tells almost nothing: with 2 reports, an interval" in note
     wards = np.repeat(["a", "b"], 2000).tolist()
     assert "almost nothing" not in _note(RandomizedResponse(LABELS, 1.0), 4000, by={"ward": wards})
 
