@@ -161,7 +161,10 @@ def test_errors_stand_at_80_columns_and_the_fit_below(
         run("regress", str(path), "said ~ age + `ward of person`", *design, "--json").stdout
     )
     words = " ".join(shown.split())
-    assert f"The log-likelihood is {data['log_likelihood']:.3f}, with 4 parameters and {N} people." in words
+    assert (
+        f"The log-likelihood is {data['log_likelihood']:.3f}, with 4 parameters and {N} people."
+        in words
+    )
     (test,) = data["joint_tests"]
     assert test["covariate"] == "ward of person" and test["degrees"] == 2
     assert "Wald test that ward of person makes no difference: chi-square" in words
