@@ -164,6 +164,6 @@ def test_answers_of_a_round_are_not_sealed_without_permanent_reports(text: str) 
     served = survey_bytes(Study.parse(text)).decode()
     asked = {"served": served, "people": [{"answers": {"smokes": "no"}, "block": 0}]}
     with pytest.raises(
-        AssertionError, match="smokes: needs its permanent report in memos, which is drawn"
+        AssertionError, match="smokes: needs the permanent report on its answer, as memos in seal"
     ):
         node(str(HERE / "seal.mjs"), text=json.dumps(asked))

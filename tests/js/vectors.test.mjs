@@ -171,6 +171,31 @@ for (const file of ["rounds.json", "drawn_rounds.json"]) {
     const sealed = await warner.seal(survey, person);
     assert.equal(sealed.length, warner.submissionLength(survey));
   });
+
+  test(`${file}: no report of several rounds is drawn without the permanent report`, () => {
+    // Rejects `randomize` and `randomizeBlock` drawing another permanent report in each round.
+    const [{ served }] = read(file);
+    const survey = warner.checkSurvey({ ...JSON.parse(served), access: "open" });
+    const block = survey.program && warner.blocks(survey.program).findIndex(({ attributes }) => attributes[0] === "smokes");
+    const [program] = warner.programsOf(survey, "smokes");
+    const question = { ...survey.questions.find(({ name }) => name === "smokes"), program };
+    const memo = warner.sample(program.memo, warner.encode(question, "nie"));
+    const words = new BigUint64Array(64).map((_, i) => BigInt(i) << 58n);
+    const next = () => warner.listedWords(words);
+    const needs = {
+      code: "bad_answer", place: "smokes",
+      message: "smokes: needs the permanent report on its answer, as memos in seal and as memo in randomize. "
+        + "Draw it once for each answer, and keep it: sample(program.memo, encode({ ...question, program }, answer)).",
+    };
+    assert.throws(() => warner.randomize(question, "nie"), needs);
+    const once = warner.hexadecimal(warner.degrade(program, memo, next()));
+    assert.equal(warner.hexadecimal(warner.randomize(question, "nie", memo, next())), once);
+    assert.throws(() => warner.randomize(question, "no such answer", memo), refused("bad_answer"));
+    if (survey.program === undefined) return;
+    assert.throws(() => warner.randomizeBlock(survey, block, { smokes: "nie" }), needs);
+    const whole = warner.randomizeBlock(survey, block, { smokes: "nie" }, { smokes: memo }, next());
+    assert.ok(warner.hexadecimal(whole).includes(once));
+  });
 }
 
 test("rounds.json: no permanent report has a number that its mechanism never draws", async () => {

@@ -1963,8 +1963,9 @@ function encodedFor(sampler, question, answer) {
   const index = indexOf(question, answer);
   return sampler.silence && answer === null ? null : index;
 }
-function randomize(question, answer, next = systemWords()) {
-  return sample(question.program, encode(question, answer), next);
+function randomize(question, answer, memo, next = systemWords()) {
+  const encoded2 = encode(question, answer);
+  return prepare(question.program).memo === void 0 ? sample(question.program, encoded2, next) : degrade(question.program, needed(question.name, memo), next);
 }
 function drawBlock(program, next = systemWords()) {
   return blockFrom(blocks(program), next);
@@ -1981,10 +1982,7 @@ function blockOf(survey, submission) {
   const { bytes } = segments(survey, submission).slice(-1)[0];
   return bytes.slice(0, WIDTHS[dtype]).reduceRight((number, byte) => number * 256 + byte, 0);
 }
-function randomizeBlock(survey, block, answers, next = systemWords()) {
-  return recordOfBlock(survey, block, answers, next);
-}
-function recordOfBlock(survey, block, answers, next, memos) {
+function randomizeBlock(survey, block, answers, memos, next = systemWords()) {
   const { columns } = prepare(survey.program);
   const all = blocks(survey.program);
   insist(
@@ -2004,7 +2002,7 @@ function recordOfBlock(survey, block, answers, next, memos) {
     survey.questions.find((question) => question.name === name)
   ));
   const encoded2 = encodedBlock(sampler, asked, asked.map((question) => given(question, answers)));
-  const drawn = memos === void 0 ? sampler.draw(encoded2, next) : degraded(program, memoOf(attributes[0], memos), next);
+  const drawn = sampler.memo === void 0 ? sampler.draw(encoded2, next) : degraded(program, needed(attributes[0], memos?.[attributes[0]]), next);
   const slots = inSlots([...columns], all, block, drawn);
   return record(
     /** @type {Program} */
@@ -2028,13 +2026,7 @@ async function seal(survey, person) {
   const invited = survey.access !== "open";
   const shown = publicIndices(survey, columns).map(int32);
   if (survey.program === void 0) checkNames(survey, answers);
-  const records = survey.program === void 0 ? survey.questions.map((question) => survey.repeat === void 0 ? randomize(question, given(question, answers), next) : fromMemo(question, answers, memos, next)) : [recordOfBlock(
-    survey,
-    block ?? -1,
-    answers,
-    next,
-    survey.repeat === void 0 ? void 0 : memos ?? {}
-  )];
+  const records = survey.program === void 0 ? survey.questions.map((question) => randomize(question, given(question, answers), memos?.[question.name], next)) : [randomizeBlock(survey, block ?? -1, answers, memos, next)];
   const first = survey.access === "tokens" ? token : id ?? (invited ? await invitationId(survey, code ?? "") : crypto.getRandomValues(new Uint8Array(ID_LENGTH)));
   const length = firstLength(survey);
   insist(first?.length === length, "code", "id or token", `must have ${length} bytes`);
@@ -2043,10 +2035,6 @@ async function seal(survey, person) {
     insist(same, "code", "block", "must be that of the invitation code");
   }
   return joined([first, ...shown, ...records]);
-}
-function fromMemo(question, answers, memos, next) {
-  encode(question, given(question, answers));
-  return degrade(question.program, memoOf(question.name, memos), next);
 }
 var OF_PERSON = ["answers", "block", "public", "code", "token", "memos"];
 var ID_LENGTH = 16;
@@ -2084,10 +2072,10 @@ function publicIndices(survey, columns) {
     return indexOf(column, columns[name]);
   });
 }
-function memoOf(name, memos) {
-  const rule = "needs its permanent report in memos, which is drawn once for each answer and kept: sample(program.memo, encode({ ...question, program }, answer))";
-  insist(memos?.[name] !== void 0, "bad_answer", name, rule);
-  return memos[name];
+function needed(name, memo) {
+  const rule = "needs the permanent report on its answer, as memos in seal and as memo in randomize. Draw it once for each answer, and keep it: sample(program.memo, encode({ ...question, program }, answer))";
+  if (memo === void 0) throw new Refusal("bad_answer", name, rule);
+  return memo;
 }
 function reportText(survey, name, record2) {
   const asked = survey.questions.findIndex((question) => question.name === name);

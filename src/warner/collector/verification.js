@@ -30,15 +30,23 @@
     /** How often each byte of a report had each value, and each report, for each answer drawn. */
     async draw({ served, digest, draws, milliseconds }) {
       const { warner, survey } = await read(served, digest);
-      const two = (name) => extremes(survey.questions.find((question) => question.name === name));
+      const named = (name) => survey.questions.find((question) => question.name === name);
+      const two = (name) => extremes(named(name));
+      // In several rounds, each report drawn here is of a device with a permanent report of its own.
+      const memoOf = (name, program, i) => program.memo
+        && warner.sample(program.memo, warner.encode({ ...named(name), program }, two(name)[i]));
       const drawn = survey.program === undefined
         ? survey.questions.map((question) => ({
-          name: question.name, make: (i) => warner.randomize(question, two(question.name)[i]),
+          name: question.name,
+          make: (i) => warner.randomize(
+            question, two(question.name)[i], memoOf(question.name, question.program, i),
+          ),
         }))
-        : warner.blocks(survey.program).slice(0, 10).map(({ attributes }, block) => ({
+        : warner.blocks(survey.program).slice(0, 10).map(({ attributes, program }, block) => ({
           name: attributes.join(", "),
           make: (i) => warner.randomizeBlock(
             survey, block, Object.fromEntries(attributes.map((name) => [name, two(name)[i]])),
+            { [attributes[0]]: memoOf(attributes[0], program, i) },
           ),
         }));
       const results = [];

@@ -7,7 +7,7 @@ import { blockFrom, inSlots } from "./combined.js";
 import { indexOf, positionOf, valuesOf } from "./domains.js";
 import { blocks, degrade, degraded, prepare, sample } from "./programs.js";
 import { listedWords, systemWords } from "./random.js";
-import { insist } from "./refusals.js";
+import { insist, Refusal } from "./refusals.js";
 
 /**
  * @import {
@@ -49,11 +49,17 @@ function encodedFor(sampler, question, answer) {
  *
  * @param {Question} question
  * @param {Answer} answer
+ * @param {Uint8Array} [memo] the permanent report on the answer, where the survey has several
+ *   rounds. Without it each round would draw another one, and spend the epsilon of all again.
  * @param {Words} [next]
  * @returns {Uint8Array} the record of the report.
+ * @throws {Refusal}
  */
-export function randomize(question, answer, next = systemWords()) {
-  return sample(question.program, encode(question, answer), next);
+export function randomize(question, answer, memo, next = systemWords()) {
+  const encoded = encode(question, answer); // also beside a memo, or that of an old answer is sent
+  return prepare(question.program).memo === undefined
+    ? sample(question.program, encoded, next)
+    : degrade(question.program, needed(question.name, memo), next);
 }
 
 /**
@@ -114,25 +120,13 @@ export function blockOf(survey, submission) {
  * @param {Survey} survey
  * @param {number} block what `drawBlock` returned.
  * @param {Readonly<Record<string, Answer>>} answers by the names of the block's questions.
+ * @param {Readonly<Record<string, Uint8Array>>} [memos] the permanent report on each answer, by the
+ *   names of the questions, where the survey has several rounds.
  * @param {Words} [next]
  * @returns {Uint8Array} the record of the report.
+ * @throws {Refusal}
  */
-export function randomizeBlock(survey, block, answers, next = systemWords()) {
-  return recordOfBlock(survey, block, answers, next);
-}
-
-/**
- * The record of the block that was drawn: a new report, or one from the permanent report.
- *
- * @param {Survey} survey
- * @param {number} block
- * @param {Readonly<Record<string, Answer>>} answers
- * @param {Words} next
- * @param {Readonly<Record<string, Uint8Array>>} [memos] the permanent reports; without them, the
- *   report is a new one in any case.
- * @returns {Uint8Array}
- */
-function recordOfBlock(survey, block, answers, next, memos) {
+export function randomizeBlock(survey, block, answers, memos, next = systemWords()) {
   const { columns } = prepare(survey.program);
   const all = blocks(survey.program);
   insist(Number.isInteger(block) && block >= 0 && block < all.length, "bad_answer", "block",
@@ -146,9 +140,9 @@ function recordOfBlock(survey, block, answers, next, memos) {
   const asked = attributes.map((name) => (
     /** @type {Question} */ (survey.questions.find((question) => question.name === name))));
   const encoded = encodedBlock(sampler, asked, asked.map((question) => given(question, answers)));
-  const drawn = memos === undefined
+  const drawn = sampler.memo === undefined
     ? sampler.draw(encoded, next)
-    : degraded(program, memoOf(attributes[0], memos), next);
+    : degraded(program, needed(attributes[0], memos?.[attributes[0]]), next);
   const slots = inSlots([...columns], all, block, drawn);
   return record(/** @type {Program} */ (survey.program), slots);
 }
@@ -198,12 +192,9 @@ export async function seal(survey, person) {
   const shown = publicIndices(survey, columns).map(int32);
   if (survey.program === undefined) checkNames(survey, answers);
   const records = survey.program === undefined
-    ? survey.questions.map((question) => (survey.repeat === undefined
-      ? randomize(question, given(question, answers), next)
-      : fromMemo(question, answers, memos, next)))
-    : [recordOfBlock(
-      survey, block ?? -1, answers, next, survey.repeat === undefined ? undefined : memos ?? {},
-    )];
+    ? survey.questions.map((question) => (
+      randomize(question, given(question, answers), memos?.[question.name], next)))
+    : [randomizeBlock(survey, block ?? -1, answers, memos, next)];
   const first = survey.access === "tokens" ? token : id ?? (invited
     ? await invitationId(survey, code ?? "")
     : crypto.getRandomValues(new Uint8Array(ID_LENGTH)));
@@ -214,20 +205,6 @@ export async function seal(survey, person) {
     insist(same, "code", "block", "must be that of the invitation code");
   }
   return joined([first, ...shown, ...records]);
-}
-
-/**
- * The report from the permanent one, of an answer that the question can have.
- *
- * @param {Question} question
- * @param {Readonly<Record<string, Answer>>} answers
- * @param {Readonly<Record<string, Uint8Array>> | undefined} memos
- * @param {Words} next
- * @returns {Uint8Array}
- */
-function fromMemo(question, answers, memos, next) {
-  encode(question, given(question, answers)); // or a memo of an old answer goes on being sent
-  return degrade(question.program, memoOf(question.name, memos), next);
 }
 
 const OF_PERSON = ["answers", "block", "public", "code", "token", "memos"];
@@ -293,16 +270,17 @@ export function publicIndices(survey, columns) {
 }
 
 /**
- * The permanent report on the answer to a question.
+ * The permanent report on an answer, which is there.
  *
  * @param {string} name of the question.
- * @param {Readonly<Record<string, Uint8Array>>} [memos]
+ * @param {Uint8Array} [memo]
  */
-function memoOf(name, memos) {
-  const rule = "needs its permanent report in memos, which is drawn once for each answer and kept: "
+function needed(name, memo) {
+  const rule = "needs the permanent report on its answer, as memos in seal and as memo in "
+    + "randomize. Draw it once for each answer, and keep it: "
     + "sample(program.memo, encode({ ...question, program }, answer))";
-  insist(memos?.[name] !== undefined, "bad_answer", name, rule);
-  return memos[name];
+  if (memo === undefined) throw new Refusal("bad_answer", name, rule);
+  return memo;
 }
 
 /**
