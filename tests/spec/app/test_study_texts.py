@@ -10,6 +10,7 @@ import pytest
 
 from tests.spec.app._command import STUDY, UTILITY, run
 from warner import Study
+from warner.collector.scripts import integrity
 from warner.collector.survey_document import survey_bytes, survey_digest
 from warner.errors import StudyError
 from warner.io import read_reports
@@ -176,6 +177,22 @@ def test_the_document_and_the_module_are_written() -> None:
     script = resources.files("warner").joinpath("browser", "warner.js").read_bytes()
     assert Path("page/survey/warner.js").read_bytes() == script
     assert survey_digest(served) in done.stderr
+
+
+def test_a_study_in_rounds_gets_what_keeps_the_permanent_reports_and_says_so() -> None:
+    """Rejects a page that is left alone with the permanent reports, or never hears of them."""
+    once = run("study", "embed", "study.toml", "-o", "page")
+    assert "rounds" not in once.stderr and not Path("page/memo.js").exists()
+    repeat = "[repeat]\nrounds = 5\nround = 1\nforever = 2.0\nvalues = 2\n"
+    Path("study.toml").write_text(repeat + STUDY_EMBED)
+    done = run("study", "embed", "study.toml", "-o", "page", "--force")
+    static = resources.files("warner").joinpath("collector", "static")
+    for name in ("memo.js", "outbox.js"):
+        assert Path("page", name).read_bytes() == static.joinpath(name).read_bytes()
+        assert f'href="{name}" integrity="{integrity(name)}"' in done.stderr
+    told = " ".join(done.stderr.split())
+    assert "memo.js keeps the permanent report on each answer in the browser's storage" in told
+    assert "whose storage is deleted draws another one, which reveals as much again" in told
 
 
 def test_files_that_are_there_are_not_replaced_without_being_told() -> None:

@@ -553,8 +553,7 @@ def from_xlsform(
     "-o",
     "--output",
     required=True,
-    help="The folder for the files study.json and warner.js. If there is no such folder, the "
-    "command makes it.",
+    help="The folder for the files. If there is no such folder, the command makes it.",
 )
 @force
 def embed(study: str, output: str, force: bool) -> None:
@@ -563,22 +562,41 @@ def embed(study: str, output: str, force: bool) -> None:
     study.json has the questions, and warner.js randomises answers on people's devices. A page of a
     survey tool loads both, and writes the randomised answer as a report into a hidden field, never
     the true answer. The command prints the lines to put into the page. With these lines, the page
-    accepts no other version of the two files. Afterwards, export the reports from the tool, and
+    accepts no other version of the files. Afterwards, export the reports from the tool, and
     count the column:
 
     \b
         warner study embed study.toml -o page
         warner tally export.csv --study study.toml --column smokes=q7_report -o tally.json
+
+    A study with several rounds ([repeat]) needs two more files, memo.js and outbox.js. With these,
+    the page draws a permanent report on each answer once, keeps it in the browser's storage, and
+    makes the report of each round from it. Whoever deletes this storage, or answers in another
+    browser, gets another permanent report, which reveals as much again. Write the files anew for
+    each round, in the same place on the web.
     """
-    served = survey_bytes(Study.load(study))
+    planned = Study.load(study)
+    served = survey_bytes(planned)
     folder = Path(output)
-    parts = {folder / "study.json": served, folder / "warner.js": packaged_files()["warner.js"]}
+    repeats = planned.round is not None
+    names = ["warner.js", *(["memo.js", "outbox.js"] if repeats else [])]
+    parts = {folder / "study.json": served} | {
+        folder / name: packaged_files()[name] for name in names
+    }
     for path in parts:
         refuse_existing(str(path), study, force)
     folder.mkdir(parents=True, exist_ok=True)
     for path, content in parts.items():
         write_whole(path, content)
-    say(f"{' and '.join(map(str, parts))} were written.")
+    *first, last = map(str, parts)
+    say(f"{', '.join(first)} and {last} were written.")
     say(f'Write into the script: readSurvey(served, "{survey_digest(served)}")')
-    link = f'<link rel="modulepreload" href="warner.js" integrity="{integrity("warner.js")}">'
-    say(f"Write into the page: {link}")
+    for name in names:
+        link = f'<link rel="modulepreload" href="{name}" integrity="{integrity(name)}">'
+        say(f"Write into the page: {link}")
+    if repeats:
+        note(
+            "The study has several rounds: memo.js keeps the permanent report on each answer in "
+            "the browser's storage, and the page must pass it to randomize in every round. A "
+            "browser whose storage is deleted draws another one, which reveals as much again."
+        )
