@@ -1,8 +1,11 @@
 // The known answers of tests/vectors: what Python makes and refuses, warner.js makes and refuses.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
+import { pathToFileURL } from "node:url";
 
 import * as warner from "../../src/warner/browser/warner.js";
 
@@ -197,6 +200,41 @@ for (const file of ["rounds.json", "drawn_rounds.json"]) {
     assert.ok(warner.hexadecimal(whole).includes(once));
   });
 }
+
+test("rounds.json: a program in Node.js keeps its permanent reports in a file, as the guide says", async () => {
+  // Rejects lines that draw another permanent report in the next round, or at the next start.
+  const guide = readFileSync(new URL("../../docs/guides/collecting.md", import.meta.url), "utf8");
+  const [, text] = guide.match(/```js\n(.*?memosOf.*?)```/s);
+  const module = new URL("../../src/warner/browser/warner.js", import.meta.url).href;
+  const folder = mkdtempSync(join(tmpdir(), "warner-"));
+  const [{ served }] = read("rounds.json");
+  const survey = { ...JSON.parse(served), access: "open", public: [] };
+  const answers = { smokes: "nie", drinks: 3, place: [1, 1], hours: 4.5, fit: true };
+  const [before, { fetch }] = [process.cwd(), globalThis];
+  process.chdir(folder);
+  try {
+    const memos = [];
+    for (const round of [1, 2, 3]) {
+      writeFileSync(`round${round}.mjs`, text.replace('"warner-survey"', JSON.stringify(module)));
+      const { bodyOfRound } = await import(pathToFileURL(join(folder, `round${round}.mjs`)).href);
+      globalThis.fetch = async () => new Response(JSON.stringify({ ...survey, repeat: { ...survey.repeat, round } }));
+      const sent = await bodyOfRound("https://survey.example.org", answers);
+      assert.equal(sent.length, 36 + warner.submissionLength(survey));
+      memos.push(readFileSync("memos.json", "utf8"));
+      await assert.rejects(bodyOfRound("https://survey.example.org", { ...answers, smokes: "no answer of it" }));
+    }
+    assert.deepEqual(memos, [memos[0], memos[0], memos[0]]);
+    const { bodyOfRound } = await import(pathToFileURL(join(folder, "round3.mjs")).href);
+    const others = survey.questions.find(({ name }) => name === "smokes").domain.values;
+    assert.ok(others.length > survey.repeat.values);
+    const all = others.map((smokes) => () => bodyOfRound("https://survey.example.org", { ...answers, smokes }));
+    await assert.rejects(async () => { for (const one of all) await one(); }, /smokes: has a new answer more than values/);
+  } finally {
+    process.chdir(before);
+    globalThis.fetch = fetch;
+    rmSync(folder, { recursive: true });
+  }
+});
 
 test("rounds.json: no permanent report has a number that its mechanism never draws", async () => {
   // Rejects a program that seals a kept report on the 77th of three values.
