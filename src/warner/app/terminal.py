@@ -43,8 +43,20 @@ def be_quiet(quiet: bool) -> None:
 
 
 def note(text: str) -> None:
-    """Say on standard error, also where the command is to be quiet."""
-    click.echo(visible(text), err=True)
+    """Say on standard error, also where the command is to be quiet.
+
+    On a screen sentences are folded. Lines that begin with a space are whole: they are to be copied.
+    """
+    lines = visible(text).split("\n")
+    if sys.stderr.isatty():
+        width = _line_width(sys.stderr)
+        lines = [line if line[:1] == " " else _folded(line, width) for line in lines]
+    click.echo("\n".join(lines), err=True)
+
+
+def _folded(line: str, width: int) -> str:
+    """A sentence in lines of a width, in which addresses stay whole."""
+    return fill(line, width, break_on_hyphens=False, break_long_words=False)
 
 
 def warning(text: str) -> None:

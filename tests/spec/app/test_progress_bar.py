@@ -13,6 +13,7 @@ from rich.console import Console
 
 from tests.spec.app._command import run
 from warner._core.progress import Bars, Lines, Stage, progress, stage, steps
+from warner.app.terminal import note
 
 
 class Clock:
@@ -104,6 +105,31 @@ def test_bars_of_a_terminal_leave_nothing_behind(monkeypatch: pytest.MonkeyPatch
             time.sleep(0.01)
         raise KeyboardInterrupt
     assert " 1 of 2 " in screen.getvalue() and screen.getvalue().endswith("\x1b[2K\x1b[?25h\r")
+
+
+def test_sentences_are_folded_on_a_screen_and_what_is_copied_stays_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rejects a server whose lines a screen cuts within words, and an address that is cut."""
+
+    class _Screen(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    command = "  warner collect serve " + "study" * 30 + ".toml --url https://a.example.org"
+    address = "https://" + "a-b." * 30 + "example.org/"
+    text = f"{'Three short words. ' * 9}{address}\n{command}"
+    monkeypatch.setenv("COLUMNS", "80")
+    for stream in (_Screen(), io.StringIO()):
+        monkeypatch.setattr(sys, "stderr", stream)
+        note(text)
+        lines = stream.getvalue().splitlines()
+        assert lines[-1] == command
+        if not stream.isatty():
+            assert lines == text.split("\n")
+            continue
+        assert address in lines and len(lines) > 4
+        assert all(len(line) <= 80 for line in lines if line not in (address, command))
 
 
 def test_short_work_draws_no_bar(capsys: pytest.CaptureFixture[str]) -> None:

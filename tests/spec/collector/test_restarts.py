@@ -175,7 +175,9 @@ def test_serve_refuses_them_and_says_at_the_end_what_was_counted(
     first = run("study.toml")
     assert first.exit_code == 0
     assert "0 people have answered. The counts are in study.counts.sqlite." in first.stderr
-    assert first.stderr.endswith("To continue the survey, run: warner collect serve study.toml\n")
+    assert first.stderr.endswith(
+        "To continue the survey, run:\n  warner collect serve study.toml\n"
+    )
     study = Study.load("study.toml")
     collector = Collector(study, SQLiteStore("study.counts.sqlite"))
     made = {"smokes": ["yes"], "drinks": [3]}

@@ -326,7 +326,7 @@ def _say_stopped(path: str, url: str, collector: Collector, choices: dict[str, A
             columns = " or ".join(f"--by {name}" for name in public)
             note(f"To fetch a tally of groups, add {columns}.")
     else:
-        note(f"To continue the survey, run: {again}")
+        note(f"To continue the survey, run:\n  {again}")
 
 
 def _say_ready(url: str, tokens: Mapping[str, str], collector: Collector, study: Study) -> None:

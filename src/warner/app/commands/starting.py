@@ -590,10 +590,10 @@ def embed(study: str, output: str, force: bool) -> None:
         write_whole(path, content)
     *first, last = map(str, parts)
     say(f"{', '.join(first)} and {last} were written.")
-    say(f'Write into the script: readSurvey(served, "{survey_digest(served)}")')
+    say(f'Write into the script:\n  readSurvey(served, "{survey_digest(served)}")')
     for name in names:
         link = f'<link rel="modulepreload" href="{name}" integrity="{integrity(name)}">'
-        say(f"Write into the page: {link}")
+        say(f"Write into the page:\n  {link}")
     if repeats:
         note(
             "The study has several rounds: memo.js keeps the permanent report on each answer in "
