@@ -414,7 +414,9 @@ class Estimate(Solution):
         from warner.results import intervals
 
         if self.groups is not None:
-            choice("weights of groups", weights, (None,))
+            if weights is not None:
+                remedy = "Take the estimate of one group, such as estimate[group]"
+                raise ArgumentError("weights", "cannot be used for groups", None, remedy)
             return self.groups.interval(level, target, kind)
         return intervals.interval(self, level, target, kind, weights, replicates, rng, planned)
 

@@ -129,7 +129,9 @@ def _bounds(
         return posterior(solution, level, target, weights, rng)
     if kind == "fisher":
         return fisher(solution, level, target, weights)
-    choice(f"weights of {kind} intervals", weights, (None,))
+    if weights is not None:
+        rule = f"cannot be combined with intervals of the kind {kind!r}"
+        raise ArgumentError("weights", rule, None, "Use kind='bootstrap'")
     choice("target", target, TARGETS)
     if kind == "score":
         return score(solution.data, solution.fit.probabilities, level, target)

@@ -69,6 +69,8 @@ def test_a_mapping_gives_groups_and_a_tally_an_estimate() -> None:
     found = estimate(groups)
     assert (len(found), found.pool, found.names) == (3, "none", ("group",))
     assert estimate(groups["a",]).probabilities.shape == (4,)
+    with pytest.raises(ArgumentError, match="weights: cannot be used for groups"):
+        found.interval(weights=np.eye(4))
     with pytest.raises(ArgumentTypeError, match="pool: can be used only for groups"):
         estimate(groups["a",], pool="none")
 

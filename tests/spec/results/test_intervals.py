@@ -564,7 +564,10 @@ def test_answers_without_noise_have_intervals_around_their_shares() -> None:
 def test_other_kinds_refuse_what_they_do_not_need() -> None:
     result = _estimate(RandomizedResponse(Integers(0, 7), 1.0), EmpiricalBayes())
     for kind in ("average", "simultaneous", "anytime"):
-        with pytest.raises(ArgumentError, match=f"weights of {kind} intervals"):
+        rule = (
+            f"weights: cannot be combined with intervals of the kind '{kind}'. Use kind='bootstrap'"
+        )
+        with pytest.raises(ArgumentError, match=rule):
             result.interval(kind=kind, weights=np.eye(8), planned=10)
         refused(ArgumentError, "target", result.interval, kind=kind, target="everyone", planned=10)
     refused(ArgumentTypeError, "first look", result.interval, kind="anytime")
