@@ -229,7 +229,13 @@ class Benchmark(Tabular):
             rule = "must be 1, 10, 100 and so on, or 0.1, 0.01 and so on, such as 1e-4"
             raise ArgumentError("scale", rule, repr(scale))
         tables: dict[tuple[str, str], list[dict[str, Any]]] = {}
-        for row in self.rows():
+        asked = [(cell.epsilon, cell.n) for cell in self.cells]
+        mechanisms = [cell.mechanism for cell in self.cells]
+        # Where a cell is left out, the order is still that of the arguments.
+        for row in sorted(
+            self.rows(),
+            key=lambda row: (mechanisms.index(row["mechanism"]), self.methods.index(row["method"])),
+        ):
             tables.setdefault((row["loss"], row["truth"]), []).append(row)
         several = len({truth for _, truth in tables}) > 1
         words = {each: LOSSES[each].words[:1].upper() + LOSSES[each].words[1:] for each in losses}
@@ -252,7 +258,9 @@ class Benchmark(Tabular):
             "Bold: the least of each column, and those not larger by more than two standard errors "
             "of the difference, or with the digits of one of these. The difference is taken run by "
             f"run, so it can be known better than the means.{notes}}}\n{comments}"
-            + latex_table(rows, digits, errors, self._least(name, truth), weaker, marks, power)
+            + latex_table(
+                rows, asked, digits, errors, self._least(name, truth), weaker, marks, power
+            )
             for name in losses
             for (measured, truth), rows in tables.items()
             if measured == name

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from warner import metrics
-from warner._core.checks import choice, distribution, integer
+from warner._core.checks import choice, distribution, integer, kind
 from warner._core.errors import ArgumentError, ArgumentTypeError, IdentifiabilityError, ValuesError
 from warner._core.names import LOSSES_ELSEWHERE, explained
 from warner._core.progress import steps
@@ -195,6 +195,13 @@ def truths_of(truth: Any, domain: Domain) -> dict[str, np.ndarray]:
 
 def _shares(name: str, given: Any, domain: Domain) -> np.ndarray:
     """The shares (K,) of one truth."""
+    if not hasattr(given, "__len__"):
+        rule = "must be a list of shares, or of answers"
+        remedy = (
+            "Pass one share for each answer, in the order of the domain, such as [0.5, 0.3, 0.2]. "
+            "A dict has a name for each such list"
+        )
+        raise ArgumentTypeError(name, rule, kind(given), remedy)
     floats = _floats(given)
     if floats is not None and _are_shares(floats, given, domain):
         shares = distribution(name, floats, domain.size, _SUM)

@@ -562,6 +562,36 @@ def test_each_column_has_its_least_mean_in_bold() -> None:
     assert FOUND.to_latex(digits=1).count(r"\textbf") >= text.count(r"\textbf")
 
 
+def test_a_table_in_latex_has_its_order_where_cells_are_left_out() -> None:
+    """Rejects columns, and methods, in the order in which the first rows happen to have them."""
+
+    class Early(warner.Inversion):
+        name = "early"
+
+        def fit(self, data: Any) -> Any:
+            if data.n == 100:
+                raise ArgumentError("n", "must be more")
+            return super().fit(data)
+
+    def late(domain: Any, epsilon: float) -> RandomizedResponse:
+        if epsilon < 1:
+            raise ArgumentError("epsilon", "must be 1 or more", str(epsilon))
+        return RandomizedResponse(domain, epsilon)
+
+    found = benchmark(
+        FOUR, Integers(0, 3), {"late": late, "all": RandomizedResponse},
+        {"early": Early(), "mle": warner.MaximumLikelihood()},
+        epsilon=[0.5, 1.0, 2.0], n=[100, 200], runs=2,
+    )  # fmt: skip
+    lines = [line for line in found.to_latex().splitlines() if not line.startswith("%")]
+    (budgets,) = [line for line in lines if "varepsilon" in line]
+    assert re.findall(r"varepsilon = ([\d.]+)", budgets) == ["0.5", "1", "2"]
+    assert [line.split(" & ")[1] for line in lines if re.search(r"& (early|mle) &", line)] == [
+        "early", "mle", "early", "mle"
+    ]  # fmt: skip
+    assert all(line.split(" & ")[2:4] == ["--", "--"] for line in lines if line.startswith("late"))
+
+
 def _columns(line: str) -> int:
     """How many columns of a tabular a row fills."""
     spans = [int(span) for span in re.findall(r"\\multicolumn\{(\d+)\}", line)]

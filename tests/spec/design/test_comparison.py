@@ -304,6 +304,9 @@ def test_answers_are_counted() -> None:
     assert truths_of(answers, UNIT)["truth"].tolist() == [2 / 3, *[0] * 8, 1 / 3]
     assert truths_of([0, 9], Integers(0, 9))["truth"][[0, 9]].tolist() == [0.5, 0.5]
     refused(ValuesError, "position 2", truths_of, [0.1, 0.2, 1.2], UNIT)
+    for truth, name in ((0.5, "truth"), ({"a": 0.5}, "truth 'a'")):
+        said = f"{name}: must be a list of shares, or of answers; got a number"
+        refused(ArgumentTypeError, said, truths_of, truth, Categorical(["a", "b"]))
     with pytest.raises(ArgumentError, match="position 1: must be int"):
         truths_of(np.array([3.0, 4.5]), Integers(0, 9))
 
