@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -522,6 +523,23 @@ def test_a_wrong_formula_is_not_called_a_rounding_error(factor: float, said: str
         Other(SMALL, 1.0)
     assert str(caught.value).startswith(said)
     assert ("larger epsilon" in str(caught.value)) == (abs(factor - 1) < 1e-6)
+
+
+@pytest.mark.parametrize("dtype", [float, object])
+def test_a_table_of_floats_is_refused_where_it_is_made(dtype: type) -> None:
+    """Rejects a bare TypeError of an audit, far from the table."""
+    with pytest.raises(
+        ArgumentTypeError, match=r"must be whole numbers \(int\) or Fractions.*got float"
+    ):
+        ExactTable(np.array([[0.75, 0.25], [0.25, 0.75]], dtype=dtype))
+    for table in (
+        [[3, 1], [1, 3]],
+        np.array([[3, 1], [1, 3]]),
+        [[Fraction(3, 4), Fraction(1, 4)]] * 2,
+    ):
+        assert ExactTable(table).ratio() == 3
+    wide = np.array([[2**40, 1], [1, 2**40]])
+    assert ExactTable(wide).ratio() == 2**40
 
 
 def test_a_law_that_rules_a_value_out_is_refused() -> None:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from warner._core.errors import ArgumentTypeError
 from warner._core.exact import ONE, log_ratio, natural
 
 # Stands for a ratio with denominator 0: a report that one value can make and another cannot.
@@ -363,10 +364,20 @@ class ExactTable(ReportDistribution):
     one value. Otherwise it is the ratio of OSLDP [P2 defs 2, 6].
     """
 
-    numerators: np.ndarray  # (m, K) object array of Python integers
+    numerators: np.ndarray  # (m, K) object array of Python integers, or of Fractions
     # (K,) booleans, the values that are protected; None for all
     sensitive: np.ndarray | None = None
     total: int = ONE  # the sum of every column
+
+    def __post_init__(self) -> None:
+        table = np.asarray(self.numerators, dtype=object)  # NumPy's integers overflow in products
+        others = {type(each) for each in table.ravel().tolist()} - {int, Fraction}
+        if others:
+            rule = "must be whole numbers (int) or Fractions, because epsilon is computed exactly"
+            got = " and ".join(sorted(each.__name__ for each in others))
+            remedy = "Round 2**64 times each probability to an int, or pass Fractions and total=1"
+            raise ArgumentTypeError("numerators of ExactTable", rule, got, remedy)
+        object.__setattr__(self, "numerators", table)
 
     @cached_property
     def protected(self) -> np.ndarray:
