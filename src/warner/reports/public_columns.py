@@ -7,6 +7,7 @@ they are: texts, numbers such as the weights of a survey, booleans or days.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import math
 import re
@@ -181,12 +182,25 @@ def groups_of_codes(
 def _coded(where: str, domain: Domain | None, values: Any) -> tuple[list[Value], np.ndarray]:
     """The different values of a column in order, and the number of each person's value, (n,)."""
     try:
-        return _plain(values) if domain is None else _declared(domain, values)
+        given = _column(where, values)
+        return _plain(given) if domain is None else _declared(domain, given)
     except ValuesError as error:
         problem = error.offset_by(f"{where}, position", 0)
     except EmptyError:
         return [], np.zeros(0, dtype=np.int64)
     raise problem
+
+
+def _column(where: str, values: Any) -> Any:
+    """A column as a sequence of values, of which each person has one."""
+    shape = getattr(values, "shape", ())
+    got = f"shape {shape}" if len(shape) > 1 else kind(values)
+    with contextlib.suppress(ArgumentTypeError):  # it is about answers
+        given = sequence(values)
+        if not isinstance(given, np.ndarray) or given.ndim == 1:
+            return given
+    rule = "must be a list, an array or a column with one value for each person"
+    raise ArgumentTypeError(where, rule, got)
 
 
 def _declared(domain: Domain, values: Any) -> tuple[list[Value], np.ndarray]:
@@ -195,12 +209,8 @@ def _declared(domain: Domain, values: Any) -> tuple[list[Value], np.ndarray]:
     return domain.decode(different), code.ravel()
 
 
-def _plain(values: Any) -> tuple[list[Value], np.ndarray]:
+def _plain(given: Any) -> tuple[list[Value], np.ndarray]:
     """The same for a column without a domain."""
-    given = sequence(values)
-    if isinstance(given, np.ndarray) and given.ndim != 1:
-        rule = "must be one-dimensional"
-        raise ArgumentTypeError("values", rule, f"shape {given.shape}")
     if isinstance(given, np.ndarray) and given.dtype.kind in "iu":
         numbers, code = np.unique(given, return_inverse=True)
         return numbers.tolist(), code.ravel()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import operator
+import re
 import warnings
 from functools import reduce
 from itertools import permutations
@@ -95,7 +96,11 @@ def test_declared_labels_keep_their_order_and_others_are_sorted() -> None:
         ({"ward": []}, ArgumentError, "got 0 values"),
         ({"ward": "north"}, ArgumentTypeError, "list"),
         ({"ward": [WARDS]}, (ValuesError, ArgumentError), "ward"),
-        ({"ward": np.zeros((4, 2), int)}, ArgumentTypeError, "one dimension"),
+        (
+            {"ward": np.zeros((4, 2), int)},
+            ArgumentTypeError,
+            "column with one value for each person",
+        ),
         ({}, ArgumentError, "at least one"),
         (["ward"], ArgumentTypeError, "dict of public columns"),
         ({"a,b": WARDS}, ArgumentError, "comma"),
@@ -110,6 +115,33 @@ def test_declared_labels_keep_their_order_and_others_are_sorted() -> None:
 def test_public_values_are_refused_by_position(by: Any, error: Any, words: str) -> None:
     said = refused(error, words, COIN.tally, COIN.randomize(["no"] * 4), by)
     assert "soon" not in said and "west" not in said
+
+
+@pytest.mark.parametrize(
+    ("given", "got"),
+    [
+        (np.array([["north"] * 4]), "shape (1, 4)"),
+        (np.array([["north", "south"]] * 4), "shape (4, 2)"),
+        (np.full((4, 1, 1), 2), "shape (4, 1, 1)"),
+        ("north", "a string"),
+        (3, "an integer"),
+    ],
+)
+@pytest.mark.parametrize("domain", [None, Categorical(["north", "south"])])
+def test_what_is_no_public_column_is_named_as_it_was_typed(
+    given: Any, got: str, domain: Categorical | None
+) -> None:
+    """Rejects "values", which nobody typed, and what answers would need."""
+    rule = "by: column 'ward': must be a list, an array or a column with one value for each person"
+    column = given if domain is None else PublicColumn(domain, given)
+    said = refused(
+        ArgumentTypeError,
+        f"{rule}; got {re.escape(got)}",
+        COIN.tally,
+        COIN.randomize(["no"] * 4),
+        {"ward": column},
+    )
+    assert "answer" not in said
 
 
 def test_public_columns_have_domains_of_their_own_kinds() -> None:
