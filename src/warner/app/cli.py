@@ -6,6 +6,7 @@ import errno
 import re
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
@@ -257,9 +258,31 @@ class _Later(click.Command):
         )
         return click.Command(None, help=sentence[1] if sentence else None).get_short_help_str(200)
 
-    def make_context(self, *arguments: Any, **more: Any) -> click.Context:
+    def make_context(
+        self, info_name: str | None, args: list[str], *rest: Any, **more: Any
+    ) -> click.Context:
         """The context of the command itself."""
-        return self.whole().make_context(*arguments, **more)
+        command = self.whole()
+        _refuse_repeated(command, args, str(info_name))
+        return command.make_context(info_name, args, *rest, **more)
+
+
+def _refuse_repeated(command: click.Command, args: list[str], name: str) -> None:
+    """Refuse an option of one value that is given twice: click would drop the first in silence."""
+    context = click.Context(command, info_name=f"warner {name}")
+    try:
+        _, rest, order = command.make_parser(context).parse_args(list(args))
+    except click.UsageError:
+        return  # it is said where the command itself reads the arguments
+    for param, times in Counter(order).items():
+        is_option = isinstance(param, click.Option) and not (param.is_flag or param.count)
+        if times > 1 and is_option and not param.multiple:
+            rule = f"{' / '.join(param.opts)} can be given only once, and was given {times} times."
+            raise click.UsageError(rule, context)
+    if isinstance(command, click.Group) and rest:
+        below = command.get_command(context, rest[0])
+        if below is not None:
+            _refuse_repeated(below, rest[1:], f"{name} {rest[0]}")
 
 
 _LATER = {name: _Later(name, module) for name, module in _COMMANDS.items()}

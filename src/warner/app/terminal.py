@@ -45,7 +45,7 @@ def be_quiet(quiet: bool) -> None:
 def note(text: str) -> None:
     """Say on standard error, also where the command is to be quiet.
 
-    On a screen sentences are folded. Lines that begin with a space are whole: they are to be copied.
+    On a screen sentences are folded, but not lines that begin with a space: they are to be copied.
     """
     lines = visible(text).split("\n")
     if sys.stderr.isatty():

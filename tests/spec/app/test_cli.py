@@ -281,3 +281,20 @@ def test_losses_of_the_literature_are_answered(command: str, loss: str, said: st
     """Rejects the list of choices of click, which does not say which of them is meant."""
     refused = run(command, "study.toml", "--loss", loss, ok=False)
     assert said in refused.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        (["benchmark", "t.json", "--loss", "l1", "--loss", "l2"], "--loss"),
+        (["plan", "study.toml", "--loss=l1", "--runs", "9", "--loss=l2"], "--loss"),
+        (["study", "embed", "study.toml", "-o", "a", "--output", "b"], "-o / --output"),
+        (["collect", "serve", "study.toml", "--port", "1", "--port", "2"], "--port"),
+    ],
+)
+def test_an_option_of_one_value_that_is_given_twice_is_refused(
+    arguments: list[str], option: str
+) -> None:
+    """Rejects a command that drops the first value in silence."""
+    done = run(*arguments, ok=False)
+    assert f"{option} can be given only once, and was given 2 times." in done.stderr
