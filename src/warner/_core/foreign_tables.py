@@ -43,6 +43,17 @@ class ForeignTable(Protocol):
         """{attribute: its tally}, by columns of the frame or by values beside it."""
 
 
+class FrameSource:
+    """A result of which other libraries make a data frame, as by ``polars.DataFrame(result)``."""
+
+    def to_frame(self) -> Any:
+        """The rows as a frame of PyArrow."""
+        raise NotImplementedError
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.to_frame().__arrow_c_stream__(requested_schema)
+
+
 Reader = Callable[[Any], ForeignTable | None]
 """Returns the table that an object is, or None for an object of another sort."""
 

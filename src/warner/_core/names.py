@@ -6,7 +6,7 @@ import dis
 import inspect
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import wraps
 from importlib import import_module
 from pathlib import Path
@@ -147,6 +147,7 @@ _NAMES |= _by_word(
 _METHODS = _by_word(
     {
         "summary describe show": "table()",
+        "head largest first top mostcommon": "top(10) most_common(10)",
         "todict asdict": "to_json()",
         "toframe topandas todf topolars dataframe": "to_frame() table().to_frame()",
         "tocsv": "table().csv() warner.io.write_reports(...)",
@@ -278,20 +279,24 @@ class Hinting:
             if name.startswith("_") or hasattr(type(self), name):
                 return object.__getattribute__(self, name)
             names = [each for each in dir(self) if not each.startswith("_")]
-            here = [
-                each
-                for each in _METHODS.get(_plain(name), "").split()
-                if each.startswith("warner.") or each.partition("(")[0] in names
-            ]
             kind = type(self).__name__
             remedy = meant(name, names) or f"help({kind}) lists all names"
-            remedy = f"Use {here[0]}" if here else remedy
+            remedy = _method_meant(name, names) or remedy
             raise AttributeError(message(f"{kind}.{name}", "does not exist", None, remedy))
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        if "__init__" in vars(cls):
-            cls.__init__ = explained(cls.__init__)  # type: ignore[method-assign]
+        for name in ("__init__", "table"):
+            if isinstance(vars(cls).get(name), FunctionType):
+                setattr(cls, name, explained(vars(cls)[name]))
+
+
+def _method_meant(word: str, names: Collection[str]) -> str:
+    """The method among some names that does what a word says; "" where there is none."""
+    for method in _METHODS.get(_plain(word), "").split():
+        if method.startswith("warner.") or method.partition("(")[0] in names:
+            return f"Use {method}"
+    return ""
 
 
 def explained(function: Callable[P, T]) -> Callable[P, T]:
@@ -329,7 +334,8 @@ def _problem_of(
     else:
         return None
     name, parameters = function.__name__, [*signature.parameters.values()]
-    if args and parameters[0].name == "self":
+    methods = dir(args[0]) if args and parameters[0].name == "self" else []
+    if methods:
         name = f"{type(args[0]).__name__}.{name}".removesuffix(".__init__")
         args, parameters = args[1:], parameters[1:]
     parameters = [
@@ -346,7 +352,7 @@ def _problem_of(
             remedy = _ARGUMENTS.get(_plain(given), "")
             hinted = re.match("Is '(.*?)' meant", remedy)
             if not remedy or (hinted and hinted[1] not in names):  # which this function has not
-                remedy = meant(given, names) or usage
+                remedy = meant(given, names) or _method_meant(given, methods) or usage
             return TypeError(message(name, f"has no argument {given!r}", None, remedy))
     if len(args) == 1 and not names and isinstance(args[0], str | Path):
         rule = "returns the contents, and writes no file"
@@ -355,8 +361,9 @@ def _problem_of(
         return TypeError(message(name, rule, None, remedy))
     if len(args) > len(by_place):
         remedy = f"Write {name}([...])" if len(names) == 1 else usage
-        rule = f"takes {len(by_place)} positional argument{'s' * (len(by_place) != 1)}"
-        return TypeError(message(name, f"{rule}: {', '.join(by_place)}", str(len(args)), remedy))
+        rule = f"takes {len(by_place) or 'no'} positional argument{'s' * (len(by_place) != 1)}"
+        rule += f": {', '.join(by_place)}" * bool(by_place)
+        return TypeError(message(name, rule, str(len(args)), remedy))
     twice = [each for each in by_place[: len(args)] if each in keywords]
     if twice:
         return TypeError(message(name, f"was given the argument {twice[0]!r} twice", None, usage))

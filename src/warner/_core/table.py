@@ -23,6 +23,7 @@ from warner._core import html
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, EmptyError
 from warner._core.extras import imported, pa, pq
+from warner._core.foreign_tables import FrameSource
 from warner._core.html import Bar
 from warner._core.names import Hinting, explained as with_hints
 from warner._core.text import (
@@ -278,7 +279,7 @@ def entry(value: Any) -> str:
 
 
 @dataclass(frozen=True, repr=False)
-class Table:
+class Table(FrameSource):
     """Rows of plain data with columns that say how people read them.
 
     Attributes:
@@ -708,7 +709,7 @@ class Table:
         return replace(self, columns=(*columns, *self.columns), rows=rows)
 
 
-class Tabular(Hinting):
+class Tabular(FrameSource, Hinting):
     """A result that is a table. A base of classes with a method ``table``."""
 
     def table(self) -> Table:
@@ -721,6 +722,9 @@ class Tabular(Hinting):
     def rows(self) -> list[dict[str, Any]]:
         """One dict for each row, all with the same keys."""
         return [dict(row) for row in self.table().rows]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.rows())
 
     def to_frame(self, backend: str = "pyarrow", **columns: Any) -> Any:
         """The rows as a data frame: see :meth:`Table.to_frame`."""

@@ -111,6 +111,35 @@ _GROUP = "group"  # the column of groups that have names only
 _SHOWN = 10  # names of groups in a sentence
 
 
+class Difference(float):
+    """One difference: a float, with its interval.
+
+    Attributes:
+        low, high: the ends of its interval.
+        p, p_holm: its p-values, as in :class:`Differences`.
+    """
+
+    low: float
+    high: float
+    p: float
+    p_holm: float
+
+    def __new__(cls, row: Mapping[str, Any]) -> Difference:
+        self = super().__new__(cls, row["difference"])
+        self.low, self.high = row["low"], row["high"]
+        self.p, self.p_holm = row["p"], row["p_holm"]
+        return self
+
+    def __getnewargs__(self) -> Any:
+        return ({"difference": float(self), **vars(self)},)
+
+    def __repr__(self) -> str:
+        return f"{float(self):.4g} [{self.low:.4g}, {self.high:.4g}]"
+
+    def __str__(self) -> str:
+        return repr(float(self))
+
+
 @dataclass(frozen=True, eq=False)
 class Differences(Tabular):
     """Differences of shares, means or quantiles between groups.
@@ -181,6 +210,32 @@ class Differences(Tabular):
             difference.
         """
         return [dict(row) for row in self._rows]
+
+    def __getitem__(self, value: Any) -> Difference:
+        """The difference of one value between the two groups, a float with its interval.
+
+        Raises:
+            ArgumentError: no row has this value, or several pairs of groups have one.
+
+        >>> from warner import Categorical, RandomizedResponse, compare_groups, estimate
+        >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 3.0)
+        >>> north = estimate(coin.tally(coin.randomize(["yes"] * 900 + ["no"] * 2100)))
+        >>> south = estimate(coin.tally(coin.randomize(["yes"] * 2400 + ["no"] * 600)))
+        >>> change = compare_groups(south, north)["yes"]
+        >>> change.low < change < change.high, change.p_holm < 0.01
+        (True, True)
+        """
+        rows = [row for row in self._rows if as_text(row["value"]) == as_text(value)]
+        if len(rows) == 1:
+            return Difference(rows[0])
+        if rows:
+            rule, got = "has several pairs of groups", f"{len(rows):,} pairs"
+            raise ArgumentError("differences", rule, got, "Use rows() or to_frame()")
+        names = list(dict.fromkeys(as_text(row["value"]) for row in self._rows))
+        remedy = meant(value, names) if isinstance(value, str) else None
+        rule = f"must be one of the {len(names):,} values"
+        remedy = remedy or "To see them all, use rows()"
+        raise ArgumentError("value", rule, show(value), remedy)
 
     def most_common(self, top: int) -> Differences:
         """The differences of the values that are most common in any of the groups.

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from warner._core.checks import choice, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, MethodWarning, warn
+from warner._core.foreign_tables import FrameSource
 from warner._core.names import explained
 from warner._core.pickles import without_cached
 from warner._core.progress import steps
@@ -59,7 +60,7 @@ _MOST_IN_NOTEBOOK = 20  # shares; of more the largest are shown
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate(Solution):
+class Estimate(FrameSource, Solution):
     """An estimated distribution over a domain, with intervals, summaries, tables and charts.
 
     Of a tally by public columns it is the distributions of G groups of people, each alone or drawn
@@ -262,6 +263,11 @@ class Estimate(Solution):
         if self.groups is not None:
             return self.groups.table.position(value) is not None
         return place_of(self.domain, value) is not None
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        # The constructor of pandas would make a frame of the values alone.
+        rule, remedy = "cannot become an array", 'Use to_frame("pandas") or probabilities'
+        raise ArgumentTypeError("estimate", rule, None, remedy)
 
     def items(self) -> Iterator[tuple[Any, Any]]:
         """Pairs of a value and its share; of groups, of public values and their estimate."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -282,9 +282,6 @@ class Top(Tabular):
 
     def __len__(self) -> int:
         return len(self.places)
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        return iter(self.rows())
 
     def table(self) -> Table:
         """The rows as a table."""

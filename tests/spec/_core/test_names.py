@@ -16,6 +16,7 @@ from warner.results.intervals import wald
 DEVICE = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
 REPORTS = DEVICE.randomize(["no"] * 60 + ["yes"] * 40)
 RESULT = estimate(DEVICE.tally(REPORTS))
+CHANGE = warner.compare_groups(RESULT, estimate(DEVICE.tally(REPORTS).of_others()))
 LEAGUE = warner.benchmark([0.5, 0.5], DEVICE.domain, [RandomizedResponse], ["mle"], runs=2)
 
 
@@ -47,6 +48,8 @@ LEAGUE = warner.benchmark([0.5, 0.5], DEVICE.domain, [RandomizedResponse], ["mle
         (warner.mechanisms, "RandomisedResponse", "Is 'RandomizedResponse' meant?"),
         (RESULT, "summary", "Use table()"),
         (RESULT, "ci", "Use interval()"),
+        (RESULT, "head", "Use top(10)"),
+        (CHANGE, "top", "Use most_common(10)"),
         (RESULT, "std", "Use variance()**0.5"),
         (RESULT, "save", "Use table().xlsx()"),
         (RESULT, "to_dict", "Use to_json()"),
@@ -128,6 +131,9 @@ def test_errors_of_properties_and_of_private_names_stay() -> None:
         (lambda: LEAGUE.to_latex(label="x"), ["has no argument 'label'", "loss, digits, errors"]),
         (lambda: LEAGUE.plot(label="x"), ["has no argument 'label'", "path, x, loss, lines"]),
         (lambda: RESULT.table().latex(label="x"), ["Write Table.latex(...)", "arguments: wide"]),
+        (lambda: RESULT.table(top=5), ["has no argument 'top'", "Use top(10)"]),  # type: ignore[call-arg]
+        (lambda: CHANGE.table(top=5), ["has no argument 'top'", "Use most_common(10)"]),  # type: ignore[call-arg]
+        (lambda: CHANGE.table(5), ["takes no positional arguments; got 1"]),  # type: ignore[call-arg]
         (lambda: RESULT.interval("yes"), ["result[value].interval()"]),
     ],
 )

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import pickle
 from statistics import NormalDist
 from typing import Any
 
@@ -61,6 +62,18 @@ def test_of_two_groups_the_second_is_compared_with_the_first() -> None:
     rows = compare_groups(groups).rows()
     assert {(row["group"], row["reference"]) for row in rows} == {("b", "a")}
     assert rows == compare_groups(groups, reference="a").rows()
+
+
+def test_a_difference_is_looked_up_by_its_answer_as_a_share_is() -> None:
+    groups = drawn(3, [500, 700, 600])
+    differences = compare_groups(estimate(groups["b",]), estimate(groups["a",]))
+    for row in differences.rows():
+        change = differences[row["value"]]
+        numbers = [float(change), change.low, change.high, change.p, change.p_holm]
+        assert numbers == [row[key] for key in ("difference", "low", "high", "p", "p_holm")]
+        assert repr(pickle.loads(pickle.dumps(change))) == repr(change)
+    refused(ArgumentError, "one of the 4 values; got 'x'", lambda: differences["x"])
+    refused(ArgumentError, "several pairs", lambda: compare_groups(groups)[row["value"]])
 
 
 @pytest.mark.parametrize("of", ["shares", "mean", 0.5, 0.9])

@@ -251,6 +251,13 @@ def test_every_table_is_a_frame_of_the_callers_library(name: str) -> None:
     )
     assert frame.columns[1:] == list(rows[0])
     assert isinstance(thing.to_frame("pandas"), pd.DataFrame)
+    # As people write it who know the constructors alone, which must not make a frame of the names.
+    assert pl.DataFrame(thing).equals(thing.to_frame("polars"))
+    if isinstance(thing, Estimate):
+        refused(ArgumentTypeError, 'Use to_frame."pandas".', pd.DataFrame, thing)
+    elif name not in ("plan", "comparison"):
+        assert list(pd.DataFrame(thing)) == list(rows[0])
+        assert pl.DataFrame(thing.table()).equals(thing.table().to_frame("polars"))
     with pytest.raises(ArgumentError, match="names that the table does not have"):
         thing.to_frame("polars", **{next(iter(rows[0])): 1})
 
