@@ -95,7 +95,7 @@ class ValuesError(ArgumentError):
     """Answers outside the domain; the message has positions and kinds, never an answer.
 
     Attributes:
-        position: the position of the first such answer, from 0.
+        position: the position of the first such answer, from 0; in a table its data row, from 1.
         positions: the first 20 positions at which the same rule is broken, as far as was looked.
         count: the number of all of them.
         where: the name of the input, such as ``"values: position"``.

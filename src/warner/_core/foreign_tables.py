@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from warner._core.errors import ArgumentError, FileError, FrameWarning, warn
+from warner._core.errors import ArgumentError, FileError, FrameWarning, ValuesError, warn
 
 ColumnNames = str | Mapping[str, str] | None
 """Which columns hold reports: one name, {name in the schema: name in the frame}, or None."""
@@ -282,6 +282,31 @@ def _are_equal(columns: Mapping[str, np.ndarray], lag: int = 1) -> np.ndarray:
         for rows in columns.values()
     ]
     return np.asarray(np.logical_and.reduce(each))
+
+
+def in_rows_of(data: Any, error: ValuesError) -> ValuesError:
+    """An error of answers, by column and data row where these are of a frame; else as it is.
+
+    >>> error = ValuesError(0, "must be one of the 2 values", "a string")
+    >>> print(in_rows_of(["x"], error))
+    values: position 0: must be one of the 2 values; got a string.
+    """
+    noun, first = counting_of(data)
+    name = error.where.removesuffix(": position")
+    if not first or name == error.where:
+        return error
+    if name == "values":
+        name = getattr(data, "name", None) or next(iter(getattr(data, "columns", ())), None)
+    where = f"column {name!r}" if isinstance(name, str) else "values"
+    return error.offset_by(f"{where}, {noun}", first)
+
+
+def counting_of(data: Any) -> tuple[str, int]:
+    """What errors call the places of answers, and the number of the first one."""
+    columns = data.values() if isinstance(data, Mapping) else [data]
+    if all(hasattr(each, "to_numpy") or hasattr(each, "column_names") for each in columns):
+        return "data row", 1
+    return "position", 0
 
 
 def columns_of_frame(by: Any) -> Any:

@@ -63,6 +63,13 @@ def sequence(values: Any, one_each: bool = True) -> list[Any] | tuple[Any, ...] 
     if one_each and isinstance(answers, np.ndarray) and answers.ndim == 2:
         if answers.shape[1] != 1:
             got, remedy = f"shape {answers.shape}", "Pass only the column with the answers"
+            if answers.dtype.kind in "biuf" and np.isin(answers, [0, 1]).all():
+                remedy = "Where people can tick several answers, use warner.domains.Items([...])"
+                if (answers.sum(axis=1) == 1).all():
+                    remedy = (
+                        "Make one column with each person's answer, such as "
+                        'frame.idxmax(axis="columns") in pandas'
+                    )
             raise ArgumentTypeError("values", "must have one dimension or one column", got, remedy)
         answers = answers[:, 0]
     return answers

@@ -125,10 +125,14 @@ class Product(Domain):
         )
         if names is None:
             rule = "must be a list of dicts, a dict of columns or a frame"
-            raise ArgumentTypeError("values", rule, kind(values))
+            remedy = "For example pandas.DataFrame(values, columns=[...])"
+            raise ArgumentTypeError("values", rule, kind(values), remedy)
         missing = [name for name in self.attributes if name not in list(names)]
         if missing:
             needed = f"Add it; the columns that are needed are {', '.join(self.attributes)}"
+            lacking = self.attributes[missing[0]]
+            if spelled := getattr(lacking, "spelled", ""):  # of items that people tick
+                needed += f". {spelled}"
             raise ArgumentError("values", f"has no column {missing[0]!r}", None, needed)
         return values
 

@@ -29,7 +29,7 @@ from warner._core.errors import (
 from warner._core.extras import feather, imported, pa, pc
 from warner._core.foreign_tables import frame_of
 from warner._core.text import meant
-from warner.io.file_format import ROWS_PER_BATCH, AnswerTable
+from warner.io.file_format import ROWS_PER_BATCH, AnswerTable, for_columns_of_items
 
 _MOST_BYTES = 2**29  # of a file that is read whole, and of all that an Excel file unzips to
 _JSON = re.compile(rb'(\xef\xbb\xbf)?\s*(\{\s*["}]|\[\s*(["\[{\]0-9-]|null|true|false))')
@@ -230,15 +230,15 @@ def _refuse_formulas(data: bytes, shown: str, title: str, places: Mapping[str, i
     """Refuse formulas that no program has computed: their cells look as if they were empty."""
     width = max(places.values()) + 1
     both = (_rows(_workbook(data, is_value)[title], width, False) for is_value in (True, False))
-    for number, (row, formulas) in enumerate(zip(*both, strict=False)):
+    for number, (row, formulas) in enumerate(zip(*both, strict=False)):  # 0 has the names
         for name, position in places.items():
             value, is_formula = row[position], formulas[position].data_type == "f"
             # The type "str" is that of a formula whose value is an empty text.
             if is_formula and value.value is None and value.data_type != "str":
                 rule = "must have a value in the file"
                 remedy = "Open the file in Excel, and save it again"
-                where = f"{shown}: column {name!r}, line"
-                raise ValuesError(number + 1, rule, "only a formula", remedy, where)
+                where = f"{shown}: column {name!r}, data row"
+                raise ValuesError(number, rule, "only a formula", remedy, where)
 
 
 def _workbook(data: bytes, data_only: bool = True) -> Any:
@@ -275,7 +275,8 @@ def answer_batch(answers: Any, names: Sequence[str]) -> pa.RecordBatch:
         collected = frame.select(present).collect()
         columns = {name: collected[name] for name in present}
     if lacking := [name for name in names if name not in columns]:
-        rule, remedy = f"have no column {lacking[0]!r}", meant(lacking[0], others)
+        rule = f"have no column {lacking[0]!r}"
+        remedy = for_columns_of_items(lacking, others) or meant(lacking[0], others)
         needed = f"The columns that are needed are {', '.join(names)}"
         raise ArgumentError("answers", rule, None, remedy or needed)
     arrays = {name: _as_arrow(name, columns[name]) for name in names}

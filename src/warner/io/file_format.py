@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import mmap
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO, ClassVar, NamedTuple
@@ -201,21 +201,28 @@ def shown_as(path: str | BinaryIO) -> str:
     return "standard input" if path == "-" else path if isinstance(path, str) else "the file"
 
 
+def for_columns_of_items(missing: Sequence[str], columns: Sequence[str]) -> str:
+    """What to do where columns such as services/bank stand for that of a question; else ""."""
+    begun = [c[len(n)] for n in missing for c in columns if c[:-1].startswith(n)]
+    marks = [mark for mark in begun if not mark.isalnum()]
+    if not marks:
+        return ""
+    return f'If each item has its own column, write split = "{marks[0]}" in the study'
+
+
 def require_columns(path: str, names: list[str], columns: list[str]) -> None:
     """Refuse a file of answers that lacks one of the columns ``names``."""
     missing = [name for name in names if name not in columns]
     if not missing:
         return
     alike = {name.strip().casefold(): name for name in columns}
-    begun = [c[len(n)] for n in missing for c in columns if c[:-1].startswith(n)]
-    marks = [mark for mark in begun if not mark.isalnum()]
     spelt = [name for name in missing if name.strip().casefold() in alike]
     remedy = f"Needed: {', '.join(names)}"
     if spelt:
         ours = ", ".join(alike[name.strip().casefold()] for name in spelt)
         remedy += f". The file has {ours}, which differs only in capital letters or spaces"
-    elif marks:
-        remedy += f'. If each item has its own column, write split = "{marks[0]}" in the study'
+    elif of_items := for_columns_of_items(missing, columns):
+        remedy += f". {of_items}"
     elif len(missing) == len(names):
         remedy += (
             ". Write these names in the first line. Each question has a column, and each person "

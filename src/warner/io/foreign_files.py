@@ -120,7 +120,7 @@ def refuse_ragged(path: str) -> None:
             return
     if wrong is not None and width > 1:
         fields = "1 field" if wrong[1] == 1 else f"{wrong[1]} fields"
-        rule = f"row {wrong[0]:,} has {fields}, but the first line has {width}"
+        rule = f"data row {wrong[0]:,} has {fields}, but the first line has {width}"
         raise FileError(path, rule, None, AGAIN)
 
 
@@ -674,12 +674,12 @@ def _located(
         texts = dict(zip(names, _entries(file, names, row), strict=True))
         if column := no_number(texts):
             if texts[column] in labels:
-                rule = f"row {row + 1:,} of column {column} has an answer instead of a report"
+                rule = f"data row {row + 1:,} of column {column} has an answer instead of a report"
                 remedy = "Randomise the answers first. Run: warner randomize STUDY FILE"
                 return message(file.path, rule, None, remedy)
-            rule = f"row {row + 1:,} of column {column} has no whole number"
+            rule = f"data row {row + 1:,} of column {column} has no whole number"
             return message(file.path, rule, None, AGAIN)
-    return f"{file.path}: {text} The first wrong row is row {row + 1:,}."
+    return f"{file.path}: {text} The first wrong row is data row {row + 1:,}."
 
 
 def _first_wrong(lazy: Any, columns: ReportColumns, by: By) -> int | None:

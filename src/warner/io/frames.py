@@ -210,7 +210,7 @@ def records_in(
         raise EmptyError("data", "holds no reports")
     wrong = np.flatnonzero((sizes % width != 0) | (sizes == 0))
     if wrong.size:
-        got = f"{sizes[wrong[0]]} bytes in row {wrong[0]}"
+        got = f"{sizes[wrong[0]]} bytes in data row {wrong[0] + 1:,}"
         raise ReportError(name, rule, got, MADE_BY)
     records = np.concatenate([_bytes_of(chunk) for chunk in chunks]).reshape(-1, width)
     columns = columns_of(schema, records)

@@ -23,6 +23,7 @@ from warner._core.errors import (
     EmptyError,
     MismatchError,
     ReportError,
+    ValuesError,
 )
 from warner._core.exact import check_epsilon, realise
 from warner._core.foreign_tables import (
@@ -30,6 +31,7 @@ from warner._core.foreign_tables import (
     about_repeated,
     columns_of_frame,
     foreign_table,
+    in_rows_of,
     index_of,
     index_of_answers,
 )
@@ -460,8 +462,12 @@ class Mechanism(Hinting, ABC):
             ArgumentError: pandas columns with different indexes.
         """
         source, index = Source(rng), index_of_answers(values)
-        columns = self.randomize_encoded(self.encode(values), source)
-        return Reports(self.header, columns, source.simulated, index)
+        try:
+            columns = self.randomize_encoded(self.encode(values), source)
+            return Reports(self.header, columns, source.simulated, index)
+        except ValuesError as error:
+            problem = in_rows_of(values, error)
+        raise problem
 
     def device_program(self) -> dict[str, Any]:
         """All that a device in another language needs to randomise one answer, as JSON data.

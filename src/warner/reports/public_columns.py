@@ -28,7 +28,7 @@ from warner._core.errors import (
     ValuesError,
     warn,
 )
-from warner._core.foreign_tables import columns_of_frame, in_order_of
+from warner._core.foreign_tables import columns_of_frame, counting_of, in_order_of
 from warner._core.text import alike
 from warner.domains import Categorical, Domain, Integers
 from warner.domains.base import sequence
@@ -185,7 +185,8 @@ def _coded(where: str, domain: Domain | None, values: Any) -> tuple[list[Value],
         given = _column(where, values)
         return _plain(given) if domain is None else _declared(domain, given)
     except ValuesError as error:
-        problem = error.offset_by(f"{where}, position", 0)
+        noun, first = counting_of(values)
+        problem = error.offset_by(f"{where}, {noun}", first)
     except EmptyError:
         return [], np.zeros(0, dtype=np.int64)
     raise problem

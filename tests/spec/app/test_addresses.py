@@ -197,7 +197,7 @@ def test_a_wrong_row_is_named_by_the_address(store: Store, suffix: str) -> None:
         pa.csv.write_csv(table, file) if suffix == "csv" else pq.write_table(table, file)
     done = _tally("memory://bad/", ok=False)
     assert f"memory:///bad/a.{suffix}: setting_report: must be from 0 to 2" in done.stderr
-    assert "row 41" in done.stderr and ".warner-" not in done.stderr
+    assert "data row 41" in done.stderr and ".warner-" not in done.stderr
 
 
 def test_what_is_counted_is_not_read_again_and_what_was_changed_is_refused(store: Store) -> None:

@@ -194,16 +194,16 @@ def _said(value: Any) -> list[Any]:
 
 
 BAD = {
-    "a gap": (_spoiled("setting_report", _said(None)), "without gaps.*row 8"),
-    "out of range": (_spoiled("setting_report", _said(3)), r"must be from 0 to 2.*row 8"),
-    "negative": (_spoiled("setting_report", _said(-1)), r"must be from 0 to 2.*row 8"),
+    "a gap": (_spoiled("setting_report", _said(None)), "without gaps.*data row 8"),
+    "out of range": (_spoiled("setting_report", _said(3)), r"must be from 0 to 2.*data row 8"),
+    "negative": (_spoiled("setting_report", _said(-1)), r"must be from 0 to 2.*data row 8"),
     "a rule of rows": (
         _spoiled("long_bits_1", [*TABLE["long_bits_1"].to_pylist()[:11], 255]),
-        "row 12",
+        "data row 12",
     ),
     "no column": (TABLE[:12].drop_columns(["long_bits_0"]), "no long_bits_0 among"),
     "drift to text": (_spoiled("setting_report", ["a"] * 12), "column of integers"),
-    "drift to floats": (_spoiled("setting_report", [0.5] * 12), "not whole.*row 1[.]"),
+    "drift to floats": (_spoiled("setting_report", [0.5] * 12), "not whole.*data row 1[.]"),
 }
 
 

@@ -263,7 +263,7 @@ def test_numbers_that_are_not_whole_are_no_reports(tmp_path: Path) -> None:
     for text in ("0.4", "1e0", "0x1", "1_0", "one", ""):
         path.write_text(f"report,day\n0,1\n{text},2\n")
         words = (
-            "row 2 of column report has no whole number. The file may be damaged"
+            "data row 2 of column report has no whole number. The file may be damaged"
             if text
             else "without gaps"
         )
@@ -350,9 +350,12 @@ def test_a_study_without_a_card_gets_no_advice_on_cards(folder: Path) -> None:
 def test_labels_in_a_column_of_reports_are_answers(folder: Path) -> None:
     Path("x.csv").write_text("said,long_bits_0,long_bits_1,long_bits_2\na,1,1,1\n")
     count = ("tally", "x.csv", "--study", "study.toml", "--column", "setting=said", "-o", "t.json")
-    assert "row 1 of column said has an answer instead of a report" in run(*count, ok=False).stderr
+    assert (
+        "data row 1 of column said has an answer instead of a report"
+        in run(*count, ok=False).stderr
+    )
     Path("x.csv").write_text("said,long_bits_0,long_bits_1,long_bits_2\nz,1,1,1\n")
-    assert "row 1 of column said has no whole number" in run(*count, ok=False).stderr
+    assert "data row 1 of column said has no whole number" in run(*count, ok=False).stderr
 
 
 def test_ten_files_have_one_note(folder: Path) -> None:

@@ -267,14 +267,14 @@ def test_a_wrong_public_value_is_named_by_its_row(
     pq.write_table(_reports(8, ward=wards), "lake/c.parquet")
     said = _tally("--by", "ward", ok=False).stderr
     assert "lake/c.parquet: public column 'ward': must have a declared value" in said
-    assert f"{got} The first wrong row is row 6." in said and "west" not in said
+    assert f"{got} The first wrong row is data row 6." in said and "west" not in said
 
 
 def test_a_broken_rule_names_the_attribute(lake_of_lakes_of_engines: Path) -> None:
     pq.write_table(_reports(8, drug_bits_0=[32] * 7 + [33]), "lake/c.parquet")
     said = _tally(ok=False).stderr
     rule = "lake/c.parquet: drug: unused (padding) bits must be 0. The last byte has bits set after bit 3."
-    assert rule in said and "The first wrong row is row 8." in said
+    assert rule in said and "The first wrong row is data row 8." in said
 
 
 def test_a_broken_rule_in_counts_names_file_and_attribute(lake_of_lakes_of_engines: Path) -> None:

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,16 @@ import pytest
 from click.testing import CliRunner
 
 from tests.refusals import refused
-from warner import OneOf, Study, compare_groups, estimate
+from warner import (
+    Categorical,
+    OneOf,
+    PerAttribute,
+    RandomizedResponse,
+    Study,
+    UnaryEncoding,
+    compare_groups,
+    estimate,
+)
 from warner.app.cli import main
 from warner.domains import Items, from_spec
 from warner.errors import (
@@ -66,6 +76,37 @@ def test_what_is_no_item_is_refused_by_its_row_and_not_shown() -> None:
     refused(EmptyError, "", SERVICES.encode, [])
     refused(ValuesError, "no or yes", THREE.encode, {"a": [2], "b": [0], "c": [0]})
     refused(ArgumentError, "no column 'c'", THREE.encode, {"a": [1], "b": [0]})
+    refused(ArgumentTypeError, r"pandas\.DataFrame\(", THREE.encode, np.zeros((2, 3), int))
+
+
+def test_columns_of_ticks_where_one_column_is_needed_say_how_answers_are_given() -> None:
+    ticks = pd.get_dummies(pd.Series(["a", "c", "b", "c"]))
+    one = RandomizedResponse(Categorical(["a", "b", "c"]), 1.0)
+    for frame in (ticks, pl.from_pandas(ticks), ticks.to_numpy().astype(int)):
+        refused(ArgumentTypeError, "idxmax", one.randomize, frame)
+    assert one.domain.encode(ticks.idxmax(axis="columns")).tolist() == [0, 2, 1, 2]
+    refused(ArgumentTypeError, "tick several answers, use .*Items", one.randomize, ticks | True)
+    refused(ArgumentTypeError, "Pass only the column", one.randomize, ticks.assign(a="x"))
+    both = PerAttribute({"ticks": UnaryEncoding(THREE, 1.0), "one": one})
+    refused(ArgumentError, "'ticks'.* such as 'a;b'", both.randomize, ticks.assign(one="a"))
+    study = Study.parse('[attributes.x]\nitems = ["a", "b", "c"]\nepsilon = 1.0')
+    refused(ArgumentError, 'split = "/"', study.randomize, ticks.add_prefix("x/"))
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
+def test_a_wrong_cell_of_a_frame_is_named_by_its_column_and_data_row(library: Any) -> None:
+    """Rejects position 0 of a frame, in which a person sees neither positions nor values."""
+    coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+    frame = library({"smokes": ["no", "often"], "drinks": ["yes", "yes"]})
+    here = "column 'smokes', data row 2: "
+    refused(ValuesError, here, coin.randomize, frame["smokes"])
+    refused(ValuesError, here, coin.randomize, frame[["smokes"]])
+    both = PerAttribute({"smokes": coin, "drinks": coin})
+    assert refused(ValuesError, here, both.randomize, frame).startswith("column")
+    wards = library({"ward": ["north", None]})
+    refused(
+        ValuesError, "by: column 'ward', data row 2", coin.tally, coin.randomize(["no"] * 2), wards
+    )
 
 
 @pytest.mark.parametrize("items", [["a"], ["a", "a"], ["a x b", "c"], ["a", " "], []])

@@ -160,7 +160,7 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     ),
     "a formula": (
         _book([HEADER, ["yes", 1], ["no", "=1+1"]]),
-        "a.xlsx: column 'units', line 3: must have a value in the file; got only a formula",
+        "a.xlsx: column 'units', data row 2: must have a value in the file; got only a formula",
     ),
     "an empty sheet": (_book([]), "has no columns"),
     "names alone": (_book([HEADER]), "holds no answers"),

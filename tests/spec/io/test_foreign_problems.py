@@ -70,8 +70,12 @@ def test_the_file_itself_is_counted(folder: Path) -> None:
 
 
 WRONG = {
-    "cut off": ("csv", _bytes("csv")[:-6], "row 20 has 2 fields, but the first line has 4. The"),
-    "one field more": ("csv", _csv(7, "1,1"), "row 7 has 5 fields, but the first line has 4"),
+    "cut off": (
+        "csv",
+        _bytes("csv")[:-6],
+        "data row 20 has 2 fields, but the first line has 4. The",
+    ),
+    "one field more": ("csv", _csv(7, "1,1"), "data row 7 has 5 fields, but the first line has 4"),
     "no bytes": ("csv", b"", "x.csv: is empty"),
     "no bytes of Parquet": ("parquet", b"", "x.parquet: is empty"),
     "Parquet as CSV": (
@@ -84,22 +88,26 @@ WRONG = {
     "a word": (
         "csv",
         _csv(9, "two"),
-        "row 9 of column smokes_report has no whole number. The file may be damaged",
+        "data row 9 of column smokes_report has no whole number. The file may be damaged",
     ),
     "a label": (
         "csv",
         _csv(9, "else"),
-        "row 9 of column smokes_report has an answer instead of a report",
+        "data row 9 of column smokes_report has an answer instead of a report",
     ),
-    "a fraction": ("csv", _csv(9, "1.5"), "row 9 of column smokes_report has no whole number"),
-    "a gap": ("csv", _csv(9, ""), "without gaps; got Int64 with .* first wrong row is row 9"),
-    "beyond": ("csv", _csv(9, "3"), r"smokes_report: must be from 0 to 2.*this epsilon\? .*row 9"),
+    "a fraction": ("csv", _csv(9, "1.5"), "data row 9 of column smokes_report has no whole number"),
+    "a gap": ("csv", _csv(9, ""), "without gaps; got Int64 with .* first wrong row is data row 9"),
+    "beyond": (
+        "csv",
+        _csv(9, "3"),
+        r"smokes_report: must be from 0 to 2.*this epsilon\? .*data row 9",
+    ),
     "a decimal": (
         "parquet",
         _bytes("parquet", smokes_report=[Decimal("1.00")] * 5 + [Decimal("1.50")] * 15),
-        "smokes_report: has numbers that are not whole; got Decimal.* row is row 6",
+        "smokes_report: has numbers that are not whole; got Decimal.* row is data row 6",
     ),
-    "a float": ("parquet", _bytes("parquet", smokes_report=[1.0] * 5 + [0.5] * 15), "row 6"),
+    "a float": ("parquet", _bytes("parquet", smokes_report=[1.0] * 5 + [0.5] * 15), "data row 6"),
     "a text": (
         "parquet",
         _bytes("parquet", smokes_report=["1"] * 20),
@@ -118,7 +126,7 @@ WRONG = {
     "padding": (
         "parquet",
         _bytes("parquet", item_bits_1=[192] * 19 + [32]),
-        "item: unused .padding. bits must be 0.*row is row 20",
+        "item: unused .padding. bits must be 0.*row is data row 20",
     ),
 }
 

@@ -131,7 +131,7 @@ def test_a_column_that_ends_in_report_is_named_once(name: str) -> None:
 
 def test_a_gap_in_a_public_column_is_named_by_its_place() -> None:
     reports = COIN.reports([0, 1, 1])
-    with pytest.raises(ValuesError, match=r"position 1: .*got no value"):
+    with pytest.raises(ValuesError, match=r"data row 2: .*got no value"):
         COIN.tally(reports, {"week": pl.Series([1, None, 2])})
     gaps = pl.DataFrame({"said": [0, 1], "week": [1, None]})
     with pytest.raises(ReportError, match=r"'week'.* got no value"):
