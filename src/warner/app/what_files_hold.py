@@ -817,6 +817,15 @@ def as_file(path: str) -> Iterator[str]:
 # The files that commands about groups read: a tally file for each group, and margins.
 
 
+def named_files(patterns: Iterable[str]) -> tuple[str, ...]:
+    """The files that patterns in quotes match, as for warner tally; other names as they are."""
+    names: list[str] = []
+    for each in patterns:
+        is_pattern = data_sets.is_data_set(each) and not data_sets.is_remote(each)
+        names += (data_sets.matching(each) if is_pattern else []) or [each]
+    return tuple(names)
+
+
 def group_and_file(text: str) -> tuple[str, str]:
     """The name of a group and its file.
 

@@ -94,11 +94,7 @@ def files_of(path: str, left_out: list[str] | None = None) -> list[DataFile]:
     if is_remote(path):
         every = _at(path)
     else:
-        whole = Path(path).is_dir()
-        fixed = len(Path(_fixed(path)).parts)
-        matching = [] if whole else sorted(glob.glob(path, recursive=True))
-        starts = [name for name in matching if not _is_hidden(Path(name).parts[fixed:])]
-        starts = [path] if whole else starts
+        starts = [path] if Path(path).is_dir() else matching(path)
         names = dict.fromkeys(name for start in starts for name in _below(start))
         every = [DataFile(name, folder_values(name)) for name in names]
     suffixes = [form.suffix for form in FORMATS]
@@ -109,6 +105,13 @@ def files_of(path: str, left_out: list[str] | None = None) -> list[DataFile]:
         rule = f"has no files whose names end in {', '.join(suffixes)}"
         raise FileError(redacted_address(path), rule, None, "Check the path")
     return files
+
+
+def matching(pattern: str) -> list[str]:
+    """The files and folders here that a pattern matches, by name, without those that are hidden."""
+    fixed = len(Path(_fixed(pattern)).parts)
+    names = sorted(glob.glob(pattern, recursive=True))
+    return [name for name in names if not _is_hidden(Path(name).parts[fixed:])]
 
 
 def _at(address: str) -> list[DataFile]:

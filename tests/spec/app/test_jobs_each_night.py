@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pyarrow as pa
@@ -87,3 +88,27 @@ def test_an_option_of_all_commands_stands_before_their_names(name: str) -> None:
     done = run("tally", "lake", name, "--study", "study.toml", ok=False)
     said = f"Write {name} before the name of the command: warner {name} tally ..."
     assert said in done.stderr and done.exit_code == 2
+
+
+def test_tallies_may_be_a_pattern_as_reports_may() -> None:
+    """Rejects a merge that takes a quoted pattern, which warner tally takes, for a file."""
+    for day, reports in ((1, [0, 1] * 20), (2, [0, 1, 1] * 20)):
+        pq.write_table(pa.table({"smokes_report": reports}), f"{day}.parquet")
+        Path(f"day={day}").mkdir()
+        counted = ("tally", f"{day}.parquet", "--study", "study.toml", "--of-this-study")
+        run(*counted, "-o", f"day={day}/t.json")
+    pattern = "day=*/t.json"
+    assert "40 reports of day=1/t.json, 60 reports" in run("merge", pattern, "-o", "t.json").stderr
+    for command in (("estimate",), ("benchmark", "--runs", "2", "-m", "Inversion")):
+        assert "100 reports" in run(*command, pattern).stdout
+    run("report", pattern, "-o", "report.html")
+    assert "day=3" in run("merge", "day=3*/t.json", ok=False).stderr
+
+
+def test_a_tally_is_printed_as_json_as_other_results_are() -> None:
+    """Rejects: no such option, where the tally that is printed anyway is JSON."""
+    counted = ("tally", "lake", "--study", "study.toml", "--of-this-study")
+    printed = run(*counted, "--json").stdout
+    assert json.loads(printed) == json.loads(run(*counted).stdout)
+    Path("t.json").write_text(printed)
+    assert json.loads(run("merge", "t.json", "--json").stdout)["format"] == "warner-tally"

@@ -27,6 +27,7 @@ from warner.app.commands.options import (
     per_person,
     several_reports,
     smallest_group,
+    tally_files,
     tally_output,
 )
 from warner.app.counting import (
@@ -685,7 +686,7 @@ def _warn_of_groups(totals: Iterable[Mapping[str, Tally]], smallest: int) -> Non
 
 
 @click.command()
-@click.argument("tallies", nargs=-1, required=True)
+@tally_files("tallies", required=True)
 @tally_output
 @several_reports
 @additions
@@ -698,8 +699,8 @@ def merge(
 ) -> None:
     """Add up tallies (files of counts) of the same study, or of the same group of a study.
 
-    The order of the files does not matter. The command refuses equal tallies, because they are most
-    likely copies. It also refuses a tally of files that another tally already counts. If chance
+    TALLIES are files, or patterns such as 'day=*/tally.json' in quotes. The order of the files does
+    not matter. The command refuses equal tallies, because they are most likely copies. It also refuses a tally of files that another tally already counts. If chance
     cannot explain them, equal counts of two groups are refused too, and so are counts that are the
     sum of other tallies.
 

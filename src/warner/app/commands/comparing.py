@@ -21,6 +21,7 @@ from warner.app.commands.options import (
     attributes,
     refuse_given,
     table_of_rows,
+    tally_files,
     written,
 )
 from warner.app.draft import Draft, mechanism_of
@@ -42,7 +43,7 @@ _OF_TALLIES = ("every", "joint", "allow_equal", "allow_simulated")
 
 
 @click.command()
-@click.argument("paths", metavar="FILE...", nargs=-1, required=True)
+@tally_files("paths", metavar="FILE...", required=True)
 @click.option(
     "-m",
     "--method",

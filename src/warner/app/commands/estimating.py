@@ -32,6 +32,7 @@ from warner.app.commands.options import (
     require_drawn,
     survey_design,
     table_of_rows,
+    tally_files,
     written,
 )
 from warner.app.on_paper import COUNTS_BY_GROUP, OnPaper, group_option, paper_options
@@ -528,7 +529,7 @@ class EstimateRequest:
 
 
 @click.command()
-@click.argument("tallies", metavar="[[NAME=]TALLY]...", nargs=-1)
+@tally_files("tallies", metavar="[[NAME=]TALLY]...")
 @paper_options(of_groups=True)
 @group_option
 @method_option

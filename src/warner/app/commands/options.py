@@ -26,6 +26,7 @@ from warner._core.table import Column, Table
 from warner.app.terminal import note, shown_with, with_errors
 from warner.app.what_files_hold import (
     group_and_file,
+    named_files,
     refuse_overwriting,
     refuse_shared_outputs,
     say_written,
@@ -64,9 +65,27 @@ class GroupInWholeSentences(click.Group):
 
 
 study_file = click.argument("study", type=click.Path(dir_okay=False))
-tally_output = click.option(
-    "-o", "--output", default="-", help="The tally file to write (JSON). Default: print the tally."
+tally_output = options(
+    click.option(
+        "-o",
+        "--output",
+        default="-",
+        help="The tally file to write (JSON). Default: print the tally.",
+    ),
+    # As other commands print JSON; without it the tally is printed as well.
+    click.option(
+        "--json", "output", flag_value="-", help="Print the tally, which is JSON: the default."
+    ),
 )
+
+
+def tally_files(name: str, **attributes: Any) -> Callable[[Command], Command]:
+    """The argument of tally files, which patterns in quotes can name."""
+    return click.argument(
+        name, nargs=-1, callback=lambda _context, _option, paths: named_files(paths), **attributes
+    )
+
+
 study_output = click.option(
     "-o", "--output", default="-", help="The study file to write. Default: print the study."
 )

@@ -24,6 +24,7 @@ from warner.app.commands.options import (
     of_intervals,
     require_drawn,
     survey_design,
+    tally_files,
 )
 from warner.app.on_paper import OnPaper, paper_options
 from warner.app.report.question import Question, Settings
@@ -66,7 +67,7 @@ _FEW_PEOPLE, _MANY_GROUPS = 10, 20  # groups that nobody means to compare
 
 
 @click.command()
-@click.argument("tallies", metavar="[TALLY]...", nargs=-1)
+@tally_files("tallies", metavar="[TALLY]...")
 @click.option(
     "-o",
     "--output",
