@@ -975,10 +975,11 @@ def in_odds(odds: Odds, times: int = 1) -> list[str]:
         ]
     if odds.sent is not None and odds.sent_by_other is not None and odds.sent >= 1:
         sent, by_other = of_hundred(odds.sent / 100), of_hundred(odds.sent_by_other / 100)
+        first, second = as_text(odds.answer), as_text(odds.other)
         out.append(
-            f"One of the possible reports points to the answer {as_text(odds.answer)}. Of 100 "
-            f"people who answer {as_text(odds.answer)}, {sent} send this report; of 100 who answer "
-            f"{as_text(odds.other)}, {by_other} do."
+            f'One of the possible reports points to the answer "{first}". Of 100 people who '
+            f'answer "{first}", {sent} send this report; of 100 who answer "{second}", {by_other} '
+            "do."
         )
     return out
 
@@ -995,7 +996,7 @@ def about_epsilon() -> list[str]:
             f"100 who answer no, {odds.sent_by_other:.0f} report yes. Somebody who first thought a "
             f"yes as likely as a no can then be at most {of_two} % sure. Somebody who first gave "
             f"a yes 1 chance in 100 can be at most {of_rare} % sure. In both cases the odds grow "
-            f"at most {at_most(odds.factor, 2)} times."
+            f"at most {at_most(odds.factor)} times."
         )
     out.append(
         "The epsilons of several questions, or of repeated surveys, add up. Whatever "

@@ -85,7 +85,8 @@ def _chances_in_words(design: PaperDesign) -> str:
     if len(words) > 2 or design.domain.size > 2:
         return ""
     no, yes = (
-        f"of 100 people whose answer is {as_text(label)}, {of_hundred(float(share))} say {words[1]}"
+        f'of 100 people whose answer is "{as_text(label)}", {of_hundred(float(share))} say '
+        f'"{words[1]}"'
         for share, label in zip(law[1], design.domain.labels, strict=True)
     )
     return f"With the card, {no}; {yes}."

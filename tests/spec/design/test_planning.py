@@ -29,7 +29,7 @@ from warner import (
     plan,
 )
 from warner.app.cli import main
-from warner.app.show_designs import in_odds
+from warner.app.show_designs import about_epsilon, in_odds
 from warner.design.default_errors import (
     _drawn,
     can_simulate,
@@ -647,7 +647,8 @@ def test_odds_are_those_of_the_realised_law() -> None:
 def test_odds_say_whom_they_protect_and_how_surely() -> None:
     some = odds_of(UtilityOptimizedRR(Categorical(["a", "b", "c"]), 1.0, ["a"]))
     assert some.of_sensitive and some.of_all(2).of_sensitive and some.delta == 0
-    assert "who answer a, 100 send this report" in in_odds(some)[2]
+    assert 'who answer "a", 100 send this report' in in_odds(some)[2]
+    assert any("grow at most 2.72 times" in each for each in about_epsilon())  # as in the table
     assert "sure of a sensitive one" in in_odds(some)[0] and "can become known" in in_odds(some)[1]
     rare = odds_of(Gaussian(Integers(0, 3), 1.0, 0.01))
     assert 0 < rare.delta <= 0.01 and rare.answer is None and not rare.of_sensitive

@@ -59,7 +59,7 @@ def test_exchanged_words_and_chances_can_be_seen() -> None:
     few = ("estimate", "--design", "crosswise:1/4", "--counts")
     out = _run(*few, "same=0,different=30")
     assert (
-        "of 100 people whose answer is no, 75 say same; of 100 people whose answer is yes, 25"
+        'of 100 people whose answer is "no", 75 say "same"; of 100 people whose answer is "yes", 25'
         in out.replace("\n", " ")
     )
     assert "doubtful: only 1 in 2,800 surveys with this card" in out.replace("\n", " ")
@@ -855,7 +855,8 @@ def test_a_report_of_a_card_has_what_was_ticked_and_what_is_assumed(tmp_path: Pa
     words = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", Path(page).read_text())).split())
     assert "said (crosswise:1/4): 1,500 people, 990 same, 510 different." in words
     assert (
-        "With the card, of 100 people whose answer is no, 75 say same; of 100 people whose" in words
+        'With the card, of 100 people whose answer is "no", 75 say "same"; of 100 people whose'
+        in words
     )
     assert "All of this assumes that people followed the card" in words
     assert "said: Maximum of the likelihood." in words and "said: MaximumLikelihood" not in words

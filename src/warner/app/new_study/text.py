@@ -13,7 +13,7 @@ from decimal import Decimal
 
 from warner._core.checks import kind, show
 from warner._core.errors import ArgumentError, StudyError
-from warner._core.text import ALIKE, DIFFER, alike
+from warner._core.text import ALIKE, DIFFER, alike, at_most
 from warner.io.read_answers import Kind
 from warner.studies.problems import StudyProblems, located, problems_of
 from warner.studies.schema import TO_DECIDE, UNDECIDED
@@ -547,9 +547,9 @@ def _factor(epsilon: str) -> str:
     """exp(epsilon) for readers.
 
     >>> _factor("1.0"), _factor("3.0"), _factor("20")
-    ('2.7', '20', '490,000,000')
+    ('2.72', '20.1', '490,000,000')
     """
     nats = float(epsilon)
     if nats > 700:
         return "more than any number here"
-    return f"{math.exp(nats):.1f}" if nats < 2.3 else f"{float(f'{math.exp(nats):.2g}'):,.0f}"
+    return at_most(math.exp(nats)) if nats < 16 else f"{float(f'{math.exp(nats):.2g}'):,.0f}"
