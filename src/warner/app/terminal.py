@@ -122,18 +122,33 @@ def show(*blocks: Table | str, err: bool = False) -> None:
             click.secho(line, bold=i < titles, err=err)
 
 
+_OF_UNBIASED = (
+    "those of the unbiased estimates, from which the intervals are made too. The shares can differ "
+    "from these estimates, because the method moves them or keeps them between 0 and 100 %."
+)
+
+
 def with_errors(table: Table, effect: str = "") -> Table:
     """The table with its standard errors, and design effects in the unit ``effect``, if given."""
     from warner.results.intervals import DESIGN_EFFECT, STANDARD_ERROR
 
     units = [(STANDARD_ERROR, "share"), *([(DESIGN_EFFECT, effect)] if effect else [])]
     columns = [c if isinstance(c, Column) else Column(c) for c in table.columns]
-    for shown, unit in units:
-        columns = [
-            replace(c, unit=unit) if replace(c, priority=shown.priority) == shown else c
-            for c in columns
-        ]
-    return replace(table, columns=columns)
+    shown = [
+        next(
+            (replace(c, unit=unit) for of, unit in units if replace(c, priority=of.priority) == of),
+            c,
+        )
+        for c in columns
+    ]
+    has_errors = any(row.get(STANDARD_ERROR.key) is not None for row in table.rows)
+    if not has_errors or STANDARD_ERROR not in columns:
+        return replace(table, columns=shown)
+    if effect:  # of an article
+        summary = [*table.summary, ("Standard errors", _OF_UNBIASED)]
+        return replace(table, columns=shown, summary=summary)
+    notes = [*table.notes, f"The standard errors are {_OF_UNBIASED}"]
+    return replace(table, columns=shown, notes=notes)
 
 
 def explain(text: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from warner._core.checks import integer, kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError
-from warner.designs.chances import chance, draw_with
+from warner.designs.chances import chance, draw_with, in_days
 from warner.designs.paper import YES_OR_NO, Card, PaperDesign, two_answers
 from warner.domains import Categorical, Domain
 
@@ -165,7 +165,7 @@ class ForcedResponse(PaperDesign):
     def text(self) -> str:
         pairs = list(zip(self.report_words, self.chances, strict=True))
         pairs = pairs[::-1] if self._named else pairs
-        return f"{self.short_name}:{','.join(f'{word}={each}' for word, each in pairs)}"
+        return f"{self.short_name}:{','.join(f'{word}={in_days(each)}' for word, each in pairs)}"
 
     def card(self, question: str | None = None, by: str | None = None) -> Card:
         order = list(zip(self.report_words, self.chances, strict=True))

@@ -19,6 +19,7 @@ from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner._core.sampling import Source
 from warner._core.text import look, of_hundred
 from warner.channels import DenseChannel
+from warner.designs.chances import in_days
 from warner.domains import Categorical, Domain
 from warner.domains.base import require_domain
 from warner.mechanisms.base import Mechanism
@@ -177,7 +178,7 @@ class PaperDesign(TableMechanism):
 
     @property
     def text(self) -> str:
-        values = ",".join(str(value) for key, value in self.parameters().items())
+        values = ",".join(in_days(value) for value in self.parameters().values())
         return f"{self.short_name}:{values}"
 
     def thresholds(self) -> dict[str, str]:

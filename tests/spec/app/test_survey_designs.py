@@ -166,6 +166,8 @@ def test_weighted_results_say_so(here: Path) -> None:
     assert [panel["title"]["text"] for panel in picture["vconcat"]] == [["yes"]]
     table = Path("g.tex").read_text()
     assert "weighted by w\n" in table and r"\begin{tabular}" in table
+    assert "Standard errors: those of the unbiased estimates" in table  # unlike the shares
+    assert "The standard errors are those of the unbiased" in run(*only, "--wide").stdout
     assert "& standard error &" in table and "~times" not in table
     assert table.count("& yes &") == 2 and "& no &" not in table  # as in the picture
     assert "standard error" not in run(*only).stdout
@@ -191,7 +193,7 @@ def test_weighted_results_say_so(here: Path) -> None:
     assert "smokes: the difference m minus f by sex" in differences
     assert "\nyes &" in differences and "\nno &" not in differences
     run(*only[:-1], "units", "-o", "u.tex")
-    assert Path("u.tex").read_text().count(r"\\") == 13  # of two groups and six answers
+    assert Path("u.tex").read_text().count(r"\\") == 16  # of two groups, six answers and a sentence
     assert "write --plot g.png" in run(*only, "-o", "g.png", ok=False).stderr
     again = run(*only, "--plot", "g.svg", "--plot", "./g.svg", ok=False)
     assert "must not be written to the same file" in again.output

@@ -220,7 +220,8 @@ def test_a_number_for_each_word_is_no_table_of_people(here: Path) -> None:
         Path("wards.csv").write_text("\n".join([f"ward,box,{name}", *rows]))
         how = ("estimate", "wards.csv", "--design", "crosswise:90/365")
         if name == "sheets":  # as the table on the sheet calls them
-            assert "400 people, 280 same, 120 different" in run(*how).stdout
+            shown = run(*how).stdout
+            assert "crosswise:90/365: 400 people, 280 same, 120 different" in shown  # not 18/73
         else:
             said = " ".join(run(*how, ok=False).stderr.split())
             assert "has the column 'Anzahl', with one number for each word" in said
