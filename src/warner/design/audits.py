@@ -140,10 +140,7 @@ class Audit(Tabular):
         at most 73.2\N{NO-BREAK SPACE}% sure of \u201cyes\u201d: the odds are at most 2.72 to 1.
         """
         if self.example is None:
-            rule = (
-                "cannot be drawn for this mechanism: no single report shows how much its reports "
-                "tell"
-            )
+            rule = "cannot be drawn for this mechanism, which has no typical report to show"
             raise ArgumentError("plot", rule, self.mechanism, "Print the audit instead")
         name = title or "What one report tells"
         picture = odds({name: self.example})
@@ -159,30 +156,33 @@ class Audit(Tabular):
         )
 
     def __str__(self) -> str:
-        verdict = "holds" if self.holds else f"BROKEN: {self.violation}"
+        verdict = f"{self.mechanism} keeps its guarantee"
+        if not self.holds:
+            verdict = (
+                f"{self.mechanism} is BROKEN: {self.violation}. It does not keep its guarantee"
+            )
         bound = self.sampled_lower_bound
         # Reports that are not drawn by the law leave its epsilon a statement of the mechanism.
         is_stated = not self.holds and bound is not None and bound > self.epsilon
-        promised = "Guarantee" if self.holds else "Stated guarantee, which is not kept"
         said = [
-            f"{self.mechanism}: {verdict}. {promised}: {self.guarantee}.",
-            f"Epsilon: requested {self.requested:.10g}, "
-            f"{'stated' if is_stated else 'exact'} {self.epsilon:.10g}.",
+            f"{verdict}: {self.guarantee}.",
+            f"The mechanism was made for epsilon {self.requested:.10g}. Its "
+            f"{'stated' if is_stated else 'exact'} epsilon is {self.epsilon:.10g}.",
             f"How it was checked: {self.method}.",
         ]
         if bound is not None:
             said.append(f"The samples show that epsilon is at least {bound:.4f}.")
             if bound < _SHARP * self.epsilon:
                 said.append(
-                    "This bound is far below the exact epsilon, so the samples are a weak test of "
-                    "the program that draws reports. Draw more samples, or audit a mechanism with "
-                    "fewer values. warner.testing.check_mechanism finds smaller faults."
+                    "This bound is far below the exact epsilon, so the samples can miss faults. "
+                    "Draw more samples, or use warner.testing.check_mechanism, which finds smaller "
+                    "faults."
                 )
         if self.influence is not None:
             most = f"{self.influence:.4g} people"
-            said.append(f"A person who lies changes a count by at most {most}.")
+            said.append(f"A person who lies changes an estimated count by at most {most}.")
         if self.shuffled is not None:
-            said.append(f"If reports are shuffled: {self.shuffled}.")
+            said.append(f"If reports are shuffled, {self.shuffled}.")
         return " ".join(said)
 
 
@@ -196,14 +196,11 @@ def audit_claim(mechanism: Mechanism, claim: Guarantee) -> Audit:
         rule = "must be a guarantee: LDP, ULDP, OSLDP, MetricLDP or ApproximateLDP"
         raise ArgumentTypeError("claim", rule, kind(claim))
     if mechanism.represents_interval:
-        rule = (
-            "cannot be checked for an Interval: claims are checked value by value, but the values "
-            "of an Interval are bins"
-        )
+        rule = "cannot be checked for the values of an Interval, which are bins"
         remedy = "Leave out the argument claim, or use a mechanism on Integers"
         raise ArgumentError("claim", rule, None, remedy)
     if not mechanism.is_enumerable:
-        rule = "cannot be checked: there are too many possible reports to list"
+        rule = "cannot be checked, because there are too many possible reports to list"
         remedy = "Use a domain with fewer values"
         raise ArgumentError("claim", rule, None, remedy)
     table = mechanism.probabilities()
@@ -241,12 +238,15 @@ class Sampled:
     def __str__(self) -> str:
         """How the bound was found."""
         drawn = (
-            f"{self.samples:,} reports were drawn of value number {self.pair[0]}, and as many of "
-            f"value number {self.pair[1]}"
+            f"{self.samples:,} reports each were drawn for value number {self.pair[0]} and value "
+            f"number {self.pair[1]}"
         )
         if self.tried <= 2:
             return drawn
-        return f"{drawn}: of {self.tried} values, these two differed most in a first, smaller draw"
+        return (
+            f"{drawn}, whose reports differed most in a first, smaller draw for all {self.tried} "
+            "values"
+        )
 
 
 def sampled_bound(
@@ -483,7 +483,7 @@ def _merged(
         return (
             rows,
             safe,
-            "reports differ in length when they are written, which can reveal the answer",
+            "written reports have different lengths, and a length can reveal the answer",
         )
     for i, (record, row) in enumerate(zip(records, shares, strict=True)):
         rows[row_of[record]] += row
@@ -501,7 +501,7 @@ def audit_law(mechanism: Mechanism, samples: int | None) -> Audit:
         examine = _odds if mechanism.guarantee.bounds_all_pairs else _measured
         epsilon, delta, larger, problem = examine(mechanism, records, epsilon)
         if larger and problem is None:
-            problem = "when reports are written, some reveal more than the mechanism states"
+            problem = "some written reports reveal more than the mechanism states"
         violation = violation or problem
         method += f"; all {len(records)} possible reports were checked"
     total = mechanism.guarantee_at(epsilon).total
@@ -541,7 +541,7 @@ def audit_parts(mechanism: Combined, samples: int | None) -> Audit:
         violation = violation or _tuples_violation(mechanism, total, records)
     some_are_protected = any(each.sensitive_mask is not None for each in parts.values())
     if samples is not None and some_are_protected and mechanism.sensitive_mask is None:
-        rule = "cannot be drawn: there are too many sets of reports to find the protected ones"
+        rule = "cannot be drawn, because there are too many sets of reports to list"
         remedy = "Leave out the argument samples, or audit each mechanism of mechanism.parts alone"
         raise ArgumentError("samples", rule, None, remedy)
     return _conclude(mechanism, samples, total.epsilon, total.delta, total.total, method, violation)
@@ -638,14 +638,14 @@ def _tuples_violation(mechanism: Combined, total: Guarantee, records: list[bytes
             name, larger = "epsilon", slope_exceeds(measured, total.epsilon)
         if problem is not None or not larger:
             return problem
-        return f"the sets of reports have {name} {measured:.6g}, above what the mechanisms allow"
+        return f"all reports of a person have {name} {measured:.6g}, more than the mechanisms allow"
     protected = None if mechanism.sensitive_mask is None else mechanism.protected()
     ratio, problem = enumerated(records, table, mechanism.sensitive_mask, protected)
     law, epsilon = mechanism.law.ratio(), epsilon_of(ratio)
     if law != INFINITE and (ratio == INFINITE or ratio > law):
-        return "some sets of reports have larger odds than the parts together allow"
+        return "some sets of reports tell more than their mechanisms together allow"
     if epsilon > total.epsilon:
-        return f"the sets of reports have epsilon {epsilon:.6g}, above what the mechanisms allow"
+        return f"all reports of a person have epsilon {epsilon:.6g}, more than the mechanisms allow"
     # One-sided privacy allows tuples that several values make.
     return None if total.is_one_sided else problem
 
@@ -732,11 +732,10 @@ def audit(
     require_mechanism(mechanism)
     if claim is None:
         if shuffled is not None and rounds > 1 and permanent_of("", mechanism):
-            rule = "must be 1 for a Permanent mechanism, whose rounds share one permanent report"
-            remedy = (
-                "To see what several rounds tell without shuffling, run warner audit, or call the "
-                "method of_rounds() of the mechanism"
+            rule = (
+                "must be 1 for a Permanent mechanism, because its rounds use one permanent report"
             )
+            remedy = "mechanism.of_rounds() says what several rounds tell without shuffling"
             raise ArgumentError("rounds", rule, show(rounds), remedy)
         crowd = None if shuffled is None else of_crowd(mechanism, shuffled, delta, rounds)
         audited = audit_exact(mechanism, samples)
@@ -747,6 +746,6 @@ def audit(
         return replace(audited, shuffled=crowd, example=example_of(mechanism))
     for name, value in (("samples", samples), ("shuffled", shuffled)):
         if value is not None:
-            rule = "cannot be used with a claim, which is checked by listing all reports"
+            rule = "cannot be used together with a claim"
             raise ArgumentError(name, rule, None, f"Leave out {name} or claim")
     return audit_claim(mechanism, claim)

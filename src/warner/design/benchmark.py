@@ -217,7 +217,7 @@ def _maker(given: Any, domain: Domain) -> tuple[str, Maker]:
             remedy = meant(given, makers)
             if remedy is None and not home_of(given):
                 remedy = (known_elsewhere(given) or "").removesuffix(".") or meant(given, IN_PAPERS)
-            rule = "must name mechanisms" if remedy else f"must be one of {', '.join(makers)}"
+            rule = "names an unknown mechanism" if remedy else f"must be one of {', '.join(makers)}"
             raise ArgumentError("mechanisms", rule, show(given), remedy)
         return given, makers[here]
     if isinstance(given, functools.partial):
@@ -228,7 +228,7 @@ def _maker(given: Any, domain: Domain) -> tuple[str, Maker]:
         remedy = "For example RandomizedResponse"
         raise ArgumentTypeError("mechanisms", rule, kind(given), remedy)
     if _is_lambda(given):
-        rule = "must have no lambda, because the result names each function"
+        rule = "must have a name for each lambda, to show in the result"
         remedy = 'Write {"my mechanism": lambda domain, epsilon: ...}'
         raise ArgumentError("mechanisms", rule, "a lambda", remedy)
     return given.__name__, given
@@ -256,17 +256,15 @@ def _require_made(made: Any, cell: Cell, domain: Domain) -> None:
     """Refuse what is no mechanism of the domain at the budget of its row."""
     name = f"mechanism {cell.mechanism!r}"
     if not isinstance(made, Mechanism):
-        rule = "must be a function that returns a mechanism"
-        raise ArgumentTypeError(
-            name, rule, kind(made), "Return RandomizedResponse(...), for example"
-        )
+        remedy = "For example, return RandomizedResponse(domain, epsilon)"
+        raise ArgumentTypeError(name, "its function must return a mechanism", kind(made), remedy)
     if made.domain != domain:
         rule = "must have the domain of the benchmark"
-        remedy = "Make the mechanism with the first argument that its function gets"
+        remedy = "Make the mechanism with the domain that its function gets"
         raise ArgumentError(name, rule, repr(made.domain), remedy)
     if cell.epsilon * _ROUNDING < made.requested < math.inf:
         rule = f"must have an epsilon of at most {cell.epsilon!r}"
-        remedy = "Make the mechanism with the second argument that its function gets"
+        remedy = "Make the mechanism with the epsilon that its function gets"
         raise ArgumentError(name, rule, repr(made.requested), remedy)
 
 
@@ -284,9 +282,10 @@ def _check_importable(methods: Any, mechanisms: Any) -> None:
         module = type(each).__module__
         is_typed_in = module == "__main__" and not hasattr(main, "__file__")
         if is_typed_in or module.startswith("warner_loaded_"):
-            rule = f"cannot send {type(each).__name__} to other processes"
-            remedy = "Put the class in a module that can be imported, or use processes=1"
-            raise ArgumentError("processes", rule, f"a class of {module}", remedy)
+            name = f"{type(each).__name__} of {module}"
+            rule = f"must be 1, because other processes cannot import {name}"
+            remedy = "Use processes=1, or put the class in a module that can be imported"
+            raise ArgumentError("processes", rule, None, remedy)
 
 
 class _Work:
@@ -382,8 +381,8 @@ class _Work:
         except KeyboardInterrupt as stop:
             if self._file is not None:
                 stop.add_note(
-                    f"Finished runs are saved in {self._file.path}. To do only the others, repeat "
-                    "the same call."
+                    f"Finished runs are saved in {self._file.path}. To do the remaining runs, "
+                    "repeat the same call."
                 )
             raise
 
@@ -492,8 +491,9 @@ class _Work:
         for name, cls in classes.items():
             if not is_of_package(cls):
                 yield (
-                    f"{name}: reports are drawn with the probabilities that {cls.__name__} states. "
-                    "Its sampler is not run; warner.testing.check_mechanism runs the sampler."
+                    f"{name}: the benchmark draws reports with the probabilities that "
+                    f"{cls.__name__} states. To test how {cls.__name__} itself draws reports, use "
+                    "warner.testing.check_mechanism."
                 )
         yield from self._blind()
         yield from self._collisions()
@@ -543,10 +543,11 @@ class _Work:
                 sentence = [
                     f"{cell.mechanism}: the published formulae suppose that two values share one "
                     f"of g buckets with probability 1/g. With {size} values this happens less "
-                    f"often. So at epsilon {cell.epsilon:g} the expected {loss} of the inversion "
-                    f"is {here:#.3g}: {100 * most:.0f} % less than {there:#.3g}, the {loss} by the "
-                    f"formulae. With 'LocalHashing prime={prime}'{keeps} the expected {loss} is "
-                    f"only {100 * (1 - near / there):.1f} % less than by the formulae."
+                    f"often. At epsilon {cell.epsilon:g} the formulae give the {loss} {there:#.3g} "
+                    f"for the inversion. The true expected {loss} is {here:#.3g}, which is "
+                    f"{100 * most:.0f} % less. With 'LocalHashing prime={prime}'{keeps} the "
+                    f"expected {loss} is only {100 * (1 - near / there):.1f} % less than by the "
+                    "formulae."
                 ]
         yield from sentence
 
@@ -564,10 +565,10 @@ class _Work:
                 lossy.setdefault(cell.mechanism, {})[f"{cell.epsilon:g}"] = None
         for name, budgets in lossy.items() if names else ():
             yield (
-                f"{', '.join(names)} with {name} at epsilon {', '.join(budgets)}: estimated from "
-                "how many reports support each value, which is what tallies of so many reports "
-                "hold. With keep_reports=True they would tell more. This is not measured here: "
-                "estimate from mechanism.tally(mechanism.randomize(answers), keep_reports=True)."
+                f"{', '.join(names)} with {name} at epsilon {', '.join(budgets)}: tallies of so "
+                "many reports hold only how many reports support each value. Tallies of whole "
+                "reports would tell more, which is not measured here. To make one, write "
+                "mechanism.tally(mechanism.randomize(answers), keep_reports=True)."
             )
 
     def _exact(self) -> dict[tuple[Cell, str, str], float]:

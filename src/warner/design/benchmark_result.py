@@ -342,7 +342,9 @@ class Benchmark(Tabular):
         ]
         if loss is None and len(self.losses) > 1:
             rest = [f'"{each}"' for each in self.losses[1:]]
-            marks.append(f'This is the loss "{chosen}". For another pass loss={" or ".join(rest)}')
+            marks.append(
+                f'This is the loss "{chosen}". For another loss, pass loss={" or ".join(rest)}'
+            )
         note = ". ".join(marks)
         picture = chart(rows, LOSSES[chosen].words, x, lines, note, points_of(width), bool(title))
         if path is not None:

@@ -188,7 +188,9 @@ def chart(
     has_forms = any(row["exact"] is not None for row in rows)
     if has_forms:
         kind = "Ticks" if axis == "mechanism" else "Lines"
-        about.insert(0, f"{kind} of the inversion show its expected loss, computed by a formula.")
+        about.insert(
+            0, f"{kind} show the expected loss of the method inversion, computed by a formula."
+        )
     drawn = [_drawn(row, columns, others) for row in rows]
     base = alt.Chart()  # the data are of all panels
     log = alt.Scale(type="log", nice=False, padding=12)
@@ -262,8 +264,8 @@ def chart(
     height = max(min(_HEIGHT, 0.8 * max(width, _NARROW)), _LETTER_OF_ROW * label)
     whole = drawn_with(max(width, _NARROW), height)
     if _drawn_width(whole) > points_wide + 1:
-        rule = "is too small for the panels, the names of the legend and the title"
-        remedy = "Pass title=False, a larger width, or fewer mechanisms, methods or settings"
+        rule = "is too small for the panels, the legend and the title"
+        remedy = "Pass a larger width, or leave out the title with title=False"
         raise ArgumentError("width", rule, f"{points_wide:g} points", remedy)
     return whole
 

@@ -87,8 +87,9 @@ def _ranked(name: str, comparison: Compared) -> Any:
     about = [
         f"{comparison.runs} simulated surveys of {comparison.n:,} reports each, with shares like "
         "the estimated ones",
-        "dots: mean error; bars: two standard errors to each side; differences between methods "
-        "are more exact than the bars show, because all methods get the same surveys",
+        "dots show the mean error, and bars two standard errors to each side",
+        "differences between methods are more exact than the bars show, because all methods get "
+        "the same surveys",
     ]
     title = titled(name, about)
     height = step(methods)
@@ -241,11 +242,11 @@ def _odds(question: str, example: Example) -> Any:
         size = {"width": _ROW * _APART, "height": 100 // _ROW * _APART}
         panels.append(drawn.properties(view={"stroke": None}, title=title, **size))
     legend = (
-        "Filled dot: a person who sends this report. Hollow dot: a person who sends another one."
+        "Filled dot: a person who sends this report. Hollow dot: a person who sends another report."
     )
     if example.box is not None:
         legend = (
-            "Filled dot: a person who ticks this box. Hollow dot: a person who ticks another one."
+            "Filled dot: a person who ticks this box. Hollow dot: a person who ticks another box."
         )
     about = [legend, *example.conclusions()]
     return alt.vconcat(*panels, spacing=14).properties(title=titled(question, about))

@@ -207,8 +207,8 @@ def _shares(name: str, given: Any, domain: Domain) -> np.ndarray:
         shares = distribution(name, floats, domain.size, _SUM)
         return np.asarray(shares / shares.sum())
     if len(given) == domain.size and _are_counts(given):
-        rule = f"has {domain.size} whole numbers, which could be answers or counts of the values"
-        remedy = "If they are counts, pass counts / sum(counts); if answers, pass their shares"
+        rule = f"has {domain.size} whole numbers, which could be answers or counts"
+        remedy = "Pass the shares of the values: divide their counts by the number of people"
         raise ArgumentError(name, rule, None, remedy)
     return np.bincount(domain.encode(given), minlength=domain.size) / len(given)
 
@@ -336,9 +336,9 @@ class Comparison(Ranking[RankedMethod]):
         least = [(truth, next(iter(truth.errors))) for truth in self.truths]
         return [
             "Column 'best on': the share of surveys in which no other method has a smaller error. "
-            "Column 'order holds on': on which share of the distributions the method of the first "
-            "row is at least as good as the method of this row. In the first row itself: at least "
-            "as good as every other method.",
+            "Column 'order holds on': the share of distributions for which the method of the first "
+            "row is at least as good as the method of this row. In the first row, it is the share "
+            "for which its method is at least as good as every other method.",
             *(
                 f'If the distribution is "{t.name}", the method {name} has the smallest error: '
                 f"{t.errors[name]:.4g}."

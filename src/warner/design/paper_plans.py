@@ -203,12 +203,10 @@ def widths_of_designs(planned: Sequence[PlannedDesign]) -> DrawnWidths:
     first = planned[0]
     domain, n = first.design.domain, first.ranking.n
     if first.ranking.loss != "l2":
-        rule = "shows intervals of one share, for which the loss must be l2"
-        raise ArgumentError(
-            "--plot", rule, first.ranking.loss, "Leave out --plot, or add --loss l2"
-        )
+        rule = "can be used only with the loss l2"
+        raise ArgumentError("--plot", rule, first.ranking.loss, "Add --loss l2")
     if other := next((each.design for each in planned if each.design.domain.size != 2), None):
-        rule = "shows intervals of one share, so all designs must have two answers"
+        rule = "can be used only if all designs have two answers"
         remedy = "Leave out --plot"
         got = f"{other.text} with {other.domain.size} answers"
         raise ArgumentError("--plot", rule, got, remedy)
@@ -228,7 +226,7 @@ def widths_of_designs(planned: Sequence[PlannedDesign]) -> DrawnWidths:
         for people in people_drawn(n)
     ]
     about = (
-        f"How wide the 95 % interval of a share of {100 * first.share:.3g} % is. Dashed lines: "
+        f"Width of the 95 % interval of a share of {100 * first.share:.3g} %. Dashed lines: "
         f"{n:,} people, and a width of {100 * first.wanted:.3g} points."
     )
     if first.design_effect != 1:
@@ -270,7 +268,7 @@ def table_of_designs(planned: Sequence[PlannedDesign]) -> Table:
     if any(each.has_width for each in planned):
         shares = {each.share for each in planned}
         of_share = f" of a share of {100 * first.share:.3g} %" if len(shares) == 1 else ""
-        title = f"95 % intervals{of_share}, in points, by the number of people"
+        title = f"Width of the 95 % interval{of_share} in points, by the number of people"
     keys = [each.key for each in said]
     return Table(said, [{key: row.get(key) for key in keys} for row in rows], title=title)
 

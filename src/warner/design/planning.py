@@ -432,8 +432,8 @@ class Plan(Ranking[RankedMechanism]):
         if self.loss != "w1":
             at = "as you guessed" if self.has_guess else "equal"
             notes.append(
-                f"Column unbiased: if the shares are {at}, the error of estimates that are right "
-                "on average (-m inversion)."
+                "Column unbiased: the error of estimates that are right on average (-m inversion), "
+                f"if the shares are {at}."
             )
         if first.default is not None:
             made = (
@@ -442,13 +442,13 @@ class Plan(Ranking[RankedMechanism]):
                 else "falling as 1, 1/2, 1/3 and so on"
             )
             notes.append(
-                f"Column default: if the shares are typical ({made}), the error of what "
-                '"warner estimate" prints.'
+                'Column default: the error of what "warner estimate" prints, if the shares are '
+                f"typical ({made})."
             )
         if first.guessed is not None:
             notes.append(
-                "Column your guess: if the shares are as you guessed, the error of what "
-                '"warner estimate" prints.'
+                'Column your guess: the error of what "warner estimate" prints, if the shares are '
+                "as you guessed."
             )
         if first.people is not None and self.wanted is None:
             notes.append("Column needs: how many people are needed to get the error that you want.")
@@ -809,9 +809,7 @@ def _wanted_difference(
     if difference is None:
         return None
     if error is not None:
-        rule = (
-            "cannot be used together with difference, because each says how many people are needed"
-        )
+        rule = "cannot be used together with difference"
         raise ArgumentError("error", rule, repr(error), "Leave out error or difference")
     if loss == "w1":
         rule, remedy = "needs the loss 'l1' or 'l2'", "Use loss='l2' (--loss l2)"
@@ -852,7 +850,7 @@ def _people(name: str, expected: float, n: int, error: float, loss: str) -> int:
     """How many people bring the expected loss with n people down to ``error``."""
     power = 1 if loss == "l2" else 2  # l1 and w1 fall with the root of n, l2 with n
     if math.log(n) + power * math.log(expected / error) > math.log(MAX_PEOPLE):
-        rule = f"needs more than {MAX_PEOPLE:.0e} people with {name}"
+        rule = f"is too small: {name} would need more than {MAX_PEOPLE:.0e} people"
         remedy = "Accept a larger error (--error)"
         raise ArgumentError("error", rule, repr(error), remedy)
     return math.ceil(n * (expected / error) ** power * (1 - 1e-12))

@@ -26,14 +26,14 @@ _NEARLY = 1e-9  # between ratios that differ by the rounding of realised chances
 
 
 OPEN_TO_ALL = (
-    "Everyone who has the web address can answer: a person can send several reports, and each "
+    "Everyone who has the web address can answer. So a person can send several reports, and each "
     "report counts. With invitation codes, each code counts once."
 )
 """What is said of a survey that invites nobody."""
 
 CHANGED_ALIKE = (
-    "This limit is for two people whose answers changed in the same rounds: reports can show in "
-    "which rounds an answer changed."
+    "Reports can show in which rounds an answer changed. So this limit is for two people whose "
+    "answers changed in the same rounds."
 )
 """What is said of all reports of a person where devices keep permanent reports."""
 
@@ -42,11 +42,11 @@ def about_public(columns: Sequence[str]) -> str:
     """What is said of public columns, which nothing hides.
 
     >>> about_public(["ward"]).partition(". ")[2]
-    'Whoever sees a report can read them too: ward.'
+    'Whoever sees a report can read its public columns: ward.'
     """
     return (
-        "Public columns stand beside the reports, unchanged and not protected. Whoever sees a "
-        f"report can read them too: {', '.join(columns)}."
+        "Public columns are not protected. Whoever sees a report can read its public columns: "
+        f"{', '.join(columns)}."
     )
 
 
@@ -190,18 +190,17 @@ def about_draw(mechanism: OneOf | HiddenQuestion, name: str = "") -> str:
         return (
             f"Each person answers one of {what}, chosen by chance and not by the answers. The "
             f"other {kind} get random answers, and nobody sees which answer is true. The total "
-            "epsilon is for all answers together; for two people who differ in one answer, it is "
-            f"{mechanism.epsilon_of_one_answer:.3g}. Hiding has a price: for the same precision, "
-            f"about {mechanism.cost:.3g} times as many people are needed as if one question were "
-            "asked openly."
+            "epsilon is for all answers together. Between two people who differ in only one "
+            f"answer, epsilon is {mechanism.epsilon_of_one_answer:.3g}. Hiding has a price: for "
+            f"the same precision, it needs about {mechanism.cost:.3g} times as many people."
         )
     if mechanism.permanent:
         return (
-            f"Each device draws one of {what} once and for good, by chance and not by the answers, "
-            "and reports on no other one in any round. So what its rounds spend together is the "
-            "largest epsilon of a question, not the sum. A device that loses what it keeps draws "
-            "again and spends as much once more. Each further device of a person also spends as "
-            "much."
+            f"Each device draws one of {what} once and for good, by chance and not by the answers. "
+            "It reports only on what it drew, in all rounds. So all its rounds together spend at "
+            "most the largest epsilon of a question, not the sum. A device that loses its draw "
+            "draws again, and spends as much once more. Each further device of a person also "
+            "spends as much."
             f"{_unequal(mechanism, kind)}"
         )
     return (
@@ -254,8 +253,8 @@ def of_guarantee(promised: Guarantee, seen: str, several: bool = False) -> list[
             return [
                 "People are protected only if they give a sensitive answer to each question that "
                 f"has sensitive answers ({protected} in all). {who} sensitive answers and any "
-                f"others {then} can be at most {sure} sure of the sensitive ones. A report can "
-                "reveal answers that are not sensitive."
+                f"other answers {then} can be at most {sure} sure of the sensitive ones. A report "
+                "can reveal answers that are not sensitive."
             ]
         whose = f"one of the {protected}" if len(promised.sensitive) > 1 else f"the {protected}"
         return [
@@ -265,7 +264,7 @@ def of_guarantee(promised: Guarantee, seen: str, several: bool = False) -> list[
         ]
     if promised.is_metric:
         far = (
-            f"If the two are those farthest apart, somebody can be at most {sure} sure."
+            f"For the two answers that are farthest apart, somebody can be at most {sure} sure."
             if strength(promised) < Strength.NONE
             else "The two answers farthest apart are not hidden from each other."
         )
@@ -282,8 +281,8 @@ def of_guarantee(promised: Guarantee, seen: str, several: bool = False) -> list[
     if promised.delta is not None:
         return [
             f"{before} and guesses one of the two, is right in at most "
-            f"{certainty(total, promised.delta)} of all cases. In rare cases among them, the "
-            "guess can be much surer."
+            f"{certainty(total, promised.delta)} of all cases. In rare cases, somebody can be "
+            "much surer."
         ]
     return [f"{before} can be at most {sure} sure of {one}."]
 

@@ -449,9 +449,9 @@ class Proposal(Tabular):
             notes.append(near_half("pass share=0.5"))
         if names := list(self.domain.attributes):
             notes.append(
-                f"The {self.domain.size:,} values are the combinations of answers to "
-                f"{', '.join(names)}, each taken as one label. The intervals are of combinations, "
-                "and not of the share of an answer to one of these questions."
+                f"The {self.domain.size:,} values are the combinations of the answers to "
+                f"{', '.join(names)}. So the intervals are for the share of a combination, and not "
+                "for the share of an answer to one question."
             )
         return notes
 
@@ -464,8 +464,8 @@ class Proposal(Tabular):
         )
         of_odds = (
             f"people for {in_points(self.width)}: how many people an interval of this width needs. "
-            "odds change: a report can make the odds of one answer against another at most so many "
-            "times larger."
+            "odds change: the most by which a report can multiply the odds of one answer against "
+            "another."
         )
         return [note, of_odds]
 
@@ -557,8 +557,8 @@ class Proposal(Tabular):
             rule = "has nothing to show, because reports of this question tell nothing about shares"
             raise ArgumentError("plot", rule, question, _NO_PICTURE)
         about = (
-            f"How wide the {100 * self.level:.4g} % interval of a share of {100 * self.share:.3g} "
-            f"% is. Dashed lines: {self.n:,} people, and a width of {100 * self.width:.3g} points."
+            f"Width of the {100 * self.level:.4g} % interval of a share of {100 * self.share:.3g} "
+            f"%. Dashed lines: {self.n:,} people, and a width of {100 * self.width:.3g} points."
         )
         rows = [{**row, "line": f"epsilon {row['epsilon']:.3g}"} for row in rows]
         used = {row["line"]: row["mechanism"] for row in rows}

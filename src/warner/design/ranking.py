@@ -94,8 +94,8 @@ class Ranking(Tabular, Generic[Result]):
             if id(result) in tied
         ]
         alike = (
-            "Perhaps as good as the first (differences of at most two standard errors may be "
-            f"chance): {', '.join(ties)}."
+            "Perhaps as good as the first row, because differences of at most two standard errors "
+            f"may be chance: {', '.join(ties)}."
         )
         left_out = left_out_texts(self.left_out)
         return Table(

@@ -50,9 +50,9 @@ class Shuffled:
         rounds = "" if self.rounds == 1 else f" in {self.rounds:,} rounds"
         arriving = "a report" if self.rounds == 1 else "all reports of a person"
         return (
-            f"epsilon {self.epsilon:.4g} (delta {self.delta:.0e}) against somebody who sees only "
-            f"the published counts of {self.people:,} people{rounds}; epsilon {self.local:.4g} "
-            f"against somebody who sees {arriving} arrive"
+            f"epsilon is {self.epsilon:.4g} (delta {self.delta:.0e}) against somebody who sees "
+            f"only the published counts of {self.people:,} people{rounds}. Epsilon is "
+            f"{self.local:.4g} against somebody who sees {arriving} arrive"
         )
 
 
@@ -275,7 +275,7 @@ def shuffled(mechanism: Mechanism, people: int, delta: float = 1e-6, rounds: int
     people, rounds = integer("shuffled", people, 2), integer("rounds", rounds, 1)
     delta = real("delta", delta)
     if not 0 < delta < 1 / people:
-        rule = f"must be above 0 and below 1 divided by the {people:,} people"
+        rule = f"must be above 0 and below 1/{people}, because {people:,} people take part"
         remedy = "With a larger delta, the reports of some people could be shown to everybody"
         raise ArgumentError("delta", rule, f"{delta:g}", remedy)
     promised = mechanism.guarantee

@@ -56,18 +56,12 @@ class Noise(Numeric):
         """Set the grid and the noise, where ``decay`` is T."""
         self.steps, self._decay = steps, decay
         if nats < 1e-9:
-            rule = (
-                f"is too small: each step of the noise has epsilon {nats:.2g}, but needs at least "
-                "1e-09"
-            )
-            remedy = "Pass a larger epsilon"
-            raise BudgetError("epsilon", rule, repr(self.requested), remedy)
+            rule = f"is too small: it must be at least {self.requested * 1.001e-9 / nats:.4g}"
+            raise BudgetError("epsilon", rule, repr(self.requested), "Pass a larger epsilon")
         if reach is None and steps + 2 * _TAIL * math.log(2) / nats > _MOST_REPORTS:
             enough = self.requested * 2 * _TAIL * math.log(2) / nats / (_MOST_REPORTS - steps)
-            rule = f"is too small: the noise would make more than {_MOST_REPORTS} different reports"
-            rule = f"{rule}. For these values it must be at least {enough:.4g}"
-            remedy = "Pass a larger epsilon, or a reach"
-            raise BudgetError("epsilon", rule, repr(self.requested), remedy)
+            rule = f"is too small: for these values it must be at least {enough:.4g}"
+            raise BudgetError("epsilon", rule, repr(self.requested), "Pass a larger epsilon")
         self.reach = (
             math.ceil(_TAIL * math.log(2) / nats)
             if reach is None
@@ -303,7 +297,7 @@ class Laplace(Noise):
         if sensitivity is not None:
             if not self.lattice:
                 rule = "can be used only on Integers without cells"
-                remedy = "Leave out sensitivity, or use Integers without cells"
+                remedy = "Leave out the argument sensitivity"
                 raise ArgumentError("sensitivity", rule, show(sensitivity), remedy)
             self.sensitivity = real("sensitivity", sensitivity, above=0, most=steps)
             self.sensitivity = self.distance_unit = (

@@ -390,7 +390,7 @@ class Mechanism(Hinting, ABC):
         1
         """
         if not self.report_words:
-            rule = "must be single words, but this mechanism makes other reports"
+            rule = "cannot be read as words, because this mechanism makes other reports"
             remedy = "Count the reports with mechanism.tally(reports)"
             raise ReportError("reports", rule, type(self).__name__, remedy)
         code = self.code_of_look.get(look(str(word)))
@@ -638,13 +638,13 @@ class Mechanism(Hinting, ABC):
         expected = self.schema.empty(0)
         if reports.columns.keys() != expected.keys():
             rule = f"must have these columns and no others: {', '.join(expected)}"
-            raise ReportError("reports", rule)
+            raise ReportError("reports", rule, show(", ".join(reports.columns)))
         for name, column in expected.items():
             given = reports.columns[name]
             if given.dtype != column.dtype or given.shape[1:] != column.shape[1:]:
                 shape = ", ".join(["n", *map(str, column.shape[1:])])
                 rule = f"column {name!r} must hold {column.dtype} and have the shape ({shape})"
-                raise ReportError("reports", rule)
+                raise ReportError("reports", rule, f"{given.dtype} of the shape {given.shape}")
         self.schema.check(reports.columns)
 
     @explained
@@ -795,8 +795,8 @@ class Mechanism(Hinting, ABC):
             ArgumentError: options that this mechanism does not have, or tables too large.
         """
         if ways is not None:
-            rule = "can be used only with several questions"
-            raise ArgumentError("ways", rule, type(self).__name__, "Leave out the argument ways")
+            rule = "can be used only with several questions, but these reports are about one"
+            raise ArgumentError("ways", rule, str(ways), "Leave out the argument ways")
         return None
 
     def channel_for(
@@ -821,8 +821,8 @@ class Mechanism(Hinting, ABC):
         if attributes is not None and self.attribute_domains:
             return marginal_problem(self.channel_for(tally), self.attribute_domains, attributes)
         if attributes is not None:
-            rule = "can be used only where each report is about several questions"
-            raise ArgumentError("attributes", rule, "reports about one", "Leave out attributes")
+            rule = "can be used only with several questions, but these reports are about one"
+            raise ArgumentError("attributes", rule, None, "Leave out the argument attributes")
         if tally.rows is not None:
             return self.report_channel(tally.rows), tally.counts, self.domain
         if tally.ways is not None:
@@ -878,11 +878,9 @@ class Mechanism(Hinting, ABC):
     def require_whole_reports(self) -> None:
         """Refuse a mechanism whose single reports have no channel."""
         if not self.has_report_channel:
-            rule = (
-                "cannot be used here, because the probability of a complete report must be known "
-                "for every answer"
-            )
-            remedy = "Name one question (attribute=...), or make KeyValue with key='direct'"
+            rule = "cannot be used here, because the probability of a whole report is not stated"
+            one = "Name one question: attribute=..."
+            remedy = one if self.attribute_domains else "Make KeyValue with key='direct'"
             raise ArgumentError("reports", rule, repr(self), remedy)
 
     def reports_about(self, columns: Mapping[str, np.ndarray], attribute: str) -> ReportsAbout:
@@ -1028,7 +1026,7 @@ def marginal_problem(
     marginal = channel.marginal(counts, shape, [names.index(name) for name in chosen])
     if marginal is None:
         together = ", ".join(names)
-        rule = f"must be all of {together}, which share one report"
-        remedy = "Estimate all of them, then use estimate.marginal([...])"
+        rule = f"must be all of {together}, because one report answers all of them"
+        remedy = f"Estimate all of them, then use estimate.marginal({chosen!r})"
         raise ArgumentError("attributes", rule, ", ".join(chosen), remedy)
     return *marginal, Product(**domains).select(chosen)

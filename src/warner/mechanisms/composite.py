@@ -139,8 +139,8 @@ class Combined(MadeOfParts):
     def epsilon(self) -> float:
         if self._guarantee.delta is not None:
             raise AttributeError(
-                f"{type(self).__name__} with a delta is not described by epsilon alone. "
-                "Use .guarantee, which has epsilon and delta"
+                f"{type(self).__name__} has an epsilon and a delta here. Use .guarantee, which "
+                "states both"
             )
         return self._guarantee.epsilon
 
@@ -374,7 +374,7 @@ class PerAttribute(Combined):
 
     def allowed_ways(self, ways: int | None, keep_reports: bool | None = None) -> int | None:
         if keep_reports:
-            rule = "cannot be used when questions are counted together: only counts are kept then"
+            rule = "cannot be used with several questions, because their tally keeps only counts"
             remedy = "Leave out the argument keep_reports"
             raise ArgumentError("keep_reports", rule, None, remedy)
         return affordable_ways(self.schema.parts, ways)
@@ -418,16 +418,10 @@ class PerAttribute(Combined):
         chosen = self._asked(attributes)
         parts_of_chosen = list(dict.fromkeys(self._part_of[name] for name in chosen))
         if len(parts_of_chosen) > ways:
-            got = "all" if attributes is None else ", ".join(parts_of_chosen)
-            example = (
-                f"Pass attributes=[...], at most {ways} of them, "
-                f"or count again with ways={len(parts_of_chosen)} (--ways {len(parts_of_chosen)})"
-            )
-            rule = (
-                f"must be at most {ways} of {', '.join(self.parts)}, "
-                f"because the tally counts at most {ways} together"
-            )
-            raise ArgumentError("attributes", rule, got, example)
+            rule = f"must be at most {ways} questions, because the tally counts {ways} together"
+            needed = len(parts_of_chosen)
+            remedy = f"Name fewer questions, or count again with ways={needed} (--ways {needed})"
+            raise ArgumentError("attributes", rule, ", ".join(parts_of_chosen), remedy)
         table = table_of(self.schema.parts, tally.counts, ways, parts_of_chosen)
         if table is None:
             raise tally.impossible()
@@ -509,7 +503,7 @@ def made(name: str, mechanism: Any, domain: Domain) -> Mechanism:
             "sends several reports of bits for each answer, which cannot be counted together with "
             "other questions"
         )
-        remedy = "Use a single report, or a mechanism whose reports are not bits"
+        remedy = "Let each person send one report"
         raise ArgumentError(f"mechanisms[{name!r}]", rule, None, remedy)
     return ready
 
@@ -678,13 +672,6 @@ class Repeated(Combined):
             raise ArgumentError("mechanism", rule, magnitude(self.schema.rows), remedy)
         channels = [mechanism.channel() for mechanism in self.parts.values()]
         return KhatriRaoChannel([c.dense() for c in channels], [c.log_factors for c in channels])
-
-    def allowed_ways(self, ways: int | None, keep_reports: bool | None = None) -> int | None:
-        if ways is not None:
-            rule = "can be used only with several questions, but these reports are about one"
-            remedy = "Leave out the argument ways"
-            raise ArgumentError("ways", rule, str(ways), remedy)
-        return None
 
     def _counted(self, rows: Rows, ways: int | None, keep_reports: bool | None) -> Counted:
         self.allowed_ways(ways)

@@ -108,10 +108,9 @@ class Exponential(Mechanism):
             raise ArgumentError("domain", rule, str(distances.size), remedy)
         nearest = self.requested * float(distances[1])
         if nearest < _LEAST_NATS:
-            rule = f"is too small: for the two closest values it is only {nearest:.2g}"
-            rule = f"{rule}, below {_LEAST_NATS:g}"
-            remedy = "Merge values that are close together, or pass a larger epsilon"
-            raise BudgetError("epsilon", rule, repr(self.requested), remedy)
+            enough = 1.001 * _LEAST_NATS / float(distances[1])
+            rule = f"is too small: for these values it must be at least {enough:.4g}"
+            raise BudgetError("epsilon", rule, repr(self.requested), "Pass a larger epsilon")
         size, furthest = len(classes), self.requested * float(distances[-1])
         # 64 binary digits for the least likely report, and more to tell the closest values apart.
         words = math.ceil(

@@ -225,8 +225,7 @@ class Gaussian(Numeric):
         if deviation > _MOST_STEPS:
             raise BudgetError(
                 "epsilon",
-                f"is too small: the standard deviation of its noise is {deviation:.3g} steps of "
-                f"the grid, but at most {_MOST_STEPS} can be computed exactly",
+                "is too small: the noise is so wide that it cannot be computed exactly",
                 repr(self.requested),
                 f"Pass an epsilon of about {self.requested * deviation / _MOST_STEPS:.2g} or more",
             )
@@ -283,7 +282,7 @@ class Gaussian(Numeric):
     @property
     def epsilon(self) -> float:
         raise AttributeError(
-            "Gaussian has no epsilon alone: use .guarantee, with epsilon and delta"
+            "Gaussian has an epsilon and a delta. Use .guarantee, which states both"
         )
 
     @property

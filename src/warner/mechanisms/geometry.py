@@ -372,8 +372,8 @@ def _checked_blocks(blocks: int, size: int) -> int:
     filled = -(-size // in_block)
     if filled < number:
         rule = (
-            f"must leave no block empty, but {size} values fill only {filled} blocks of up to "
-            f"{in_block} values"
+            f"is too large, because {size} values fill only {filled} blocks of up to {in_block} "
+            "values"
         )
         raise ArgumentError("blocks", rule, show(number), f"Pass {filled}")
     return number

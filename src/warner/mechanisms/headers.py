@@ -113,7 +113,7 @@ def add_mechanism(cls: type[Mechanism]) -> None:
         raise ArgumentTypeError(name, rule, kind(version), remedy)
     registered = MECHANISMS.get(name)
     if registered is not None and not same_definition(registered, cls):
-        rule = f"another mechanism has this name already, in {registered.__module__}"
+        rule = f"is already the name of another mechanism, in {registered.__module__}"
         raise ArgumentError(name, rule, None, "Rename the class")
     MECHANISMS[name] = cls
     forget_built()
@@ -225,7 +225,7 @@ def _unknown(name: Any, version: Any, cls: type[Mechanism] | None) -> MismatchEr
         return MismatchError("header", rule, None, remedy)
     rule = f"names a mechanism that is unknown here: {show(name)}, version {show(version)}"
     remedy = (
-        "If the mechanism is your own, load its file with warner --load FILE.py, or import it in "
-        "Python. Otherwise use the version of warner that made the reports"
+        "Load the file that defines it with warner --load FILE.py, or use the version of warner "
+        "that made the reports"
     )
     return MismatchError("header", rule, None, remedy)

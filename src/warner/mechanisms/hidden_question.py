@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from warner._core.checks import budget, kind
+from warner._core.checks import budget, kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner._core.exact import ONE, log_ratio
 from warner._core.sampling import Edges, Source
@@ -454,7 +454,7 @@ def _fakes(product: Product, fakes: Any) -> dict[str, list[int]]:
     for name, shares in fakes.items():
         if name not in product.attributes:
             rule = f"must name only the questions {', '.join(product.attributes)}"
-            raise ArgumentError("fakes", rule)
+            raise ArgumentError("fakes", rule, show(name))
         domain = product.attributes[name]
         # A value that is never a fake would say that its answer is true.
         weights = positive_weights(f"fakes[{name!r}]", domain.labels, shares)

@@ -200,7 +200,7 @@ class KeyValue(Mechanism):
             return self.requested
         checked = budget(value_epsilon, "value_epsilon")
         if checked > self.requested:
-            rule = f"must be at most epsilon, {self.requested!r}"
+            rule = f"must be at most epsilon, which is {self.requested!r}"
             remedy = "Leave out the argument value_epsilon to use the whole epsilon"
             raise BudgetError("value_epsilon", rule, repr(checked), remedy)
         return checked
@@ -279,9 +279,7 @@ class KeyValue(Mechanism):
             for i, row in enumerate(values):
                 if isinstance(row, list | tuple):
                     rule = f"must be one pair, as {{{_KEY!r}: ..., {_VALUE!r}: ...}}"
-                    remedy = (
-                        "For lists of pairs write KeyValue(..., pairs=3), if a person has at most 3"
-                    )
+                    remedy = "If people have up to 3 pairs each, write KeyValue(..., pairs=3)"
                     raise ValuesError(i, rule, kind(row), remedy)
         columns = self.domain.columns(values)
         index = self.domain.attributes[_KEY].encode(columns[_KEY])

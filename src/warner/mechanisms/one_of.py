@@ -149,7 +149,7 @@ class OneOf(MadeOfParts):
             if inner.is_permanent
         }
         if self.permanent and (len(self.permanent) < len(parts) or max(map(len, self.blocks)) > 1):
-            rule = "must be Permanent for every question, each asked alone, or for no question"
+            rule = "can be Permanent only if all of them are, and each question is asked alone"
             raise ArgumentError("mechanisms", rule, f"Permanent for {', '.join(self.permanent)}")
         self.odds = tuple(odds)
         self._edges = Edges.of(self.odds)
@@ -291,8 +291,8 @@ class OneOf(MadeOfParts):
         if self.permanent and rng is None:
             self.encode(values)  # whose errors come first
             rule = (
-                "must be randomised on each person's device, which keeps the question drawn for "
-                "the person"
+                "must be randomised on each person's device, which keeps what question was drawn "
+                "for the person"
             )
             remedy = "Use warner.Device. To simulate one round, pass rng="
             raise ArgumentError("values", rule, None, remedy)
@@ -474,10 +474,10 @@ class OneOf(MadeOfParts):
             return ""
         return (
             f"Questions were not drawn as the study says: {people[worst]:,} of {tally.n:,} reports "
-            f"are about {list(self.parts)[worst]!r}, but the draw makes {expected[worst]:,.0f} on "
-            "average. Chance does this in fewer than one of a million surveys. Do "
-            "some programs draw in another way, do people leave when they see their question, or "
-            "are reports forged? Estimates are right only if the draw does not depend on answers."
+            f"are about {list(self.parts)[worst]!r}, but about {expected[worst]:,.0f} are "
+            "expected. This happens by chance in fewer than one of a million surveys. Perhaps a "
+            "program draws in another way, people leave when they see their question, or reports "
+            "are forged. Estimates are right only if the draw does not depend on answers."
         )
 
     def _that_hold(self, questions: Sequence[str]) -> list[str]:
@@ -507,7 +507,7 @@ class OneOf(MadeOfParts):
                     "must be asked of the same people, but nobody in this tally was asked both "
                     "questions"
                 )
-                remedy = "Estimate one question at a time, or ask more people"
+                remedy = "Estimate one question at a time"
                 raise EmptyError("attributes", rule, " and ".join(pair), remedy)
 
     def channel(self) -> Channel:
@@ -640,7 +640,8 @@ def _blocks(
         sizes = {"attributes": ask, "pairs": 2}
         if blocks not in sizes:
             rule = "must be 'attributes', 'pairs' or a list of names and tuples of names"
-            raise ArgumentError("blocks", rule, repr(blocks))
+            remedy = f"For example blocks={[*names[:1], tuple(names[1:3])]!r}"
+            raise ArgumentError("blocks", rule, repr(blocks), remedy)
         listed = list(combinations(names, sizes[blocks]))
     else:
         if not isinstance(blocks, Sequence):
@@ -659,7 +660,7 @@ def _blocks(
         raise ArgumentError("blocks", rule, None, "Name each set of questions once")
     missing = [name for name in names if not any(name in block for block in listed)]
     if missing:
-        rule = f"must have each question in a block, but {missing[0]!r} is in none"
+        rule = f"must contain every question, but {missing[0]!r} is in no block"
         remedy = "Add this question to a block, or remove the question from the Product"
         raise ArgumentError("blocks", rule, None, remedy)
     return tuple(listed)

@@ -297,7 +297,9 @@ def _stated(
     if len(pairs) < len(rows) or any(
         len(row) != size or not opened[row.index("1")] for row in names
     ):
-        rule = f'must be texts of {size} letters "1" or "e", a space, and a weight such as 0x1f'
+        rule = (
+            f'must each be {size} letters "1" or "e", then a space, and then a weight such as 0x1f'
+        )
         raise ArgumentError("rows", rule, None, "Copy the rows from stated_rows()")
     return [row for row, _ in pairs], [weight for _, weight in pairs]
 

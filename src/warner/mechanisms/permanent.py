@@ -262,7 +262,7 @@ class Permanent(CountedAsAnother):
         """
         f, p, q = (probability(name, v) for name, v in (("f", f), ("p", p), ("q", q)))
         if not p < q:
-            raise ArgumentError("q", f"must be larger than p, {p!r}", repr(q))
+            raise ArgumentError("q", f"must be larger than p, which is {p!r}", repr(q))
         stays = 1 - f / 2
         memo = UnaryEncoding(domain, 2 * math.log(stays / (1 - stays)), variant=stays)
         shares = Fraction(q) - Fraction(p), Fraction(p) / (1 - Fraction(q) + Fraction(p))
@@ -488,8 +488,8 @@ class MemoDevice:
             got = f"{len(key)} bytes" if isinstance(key, bytes) else kind(key)
             raise ArgumentTypeError("key", f"must be {_KEY_BYTES} bytes, such as device.key", got)
         if key is not None and state is None:
-            rule = "is missing: without the state, the device would draw new permanent reports"
-            raise ArgumentError("state", rule, None, self._if_lost)
+            remedy = f"Pass the state that was saved with this key. {self._if_lost}"
+            raise ArgumentError("state", "is missing", None, remedy)
         self._key = secrets.token_bytes(_KEY_BYTES) if key is None else key
         if state is not None:
             self._open(state)
@@ -498,9 +498,8 @@ class MemoDevice:
     def _if_lost(self) -> str:
         """What to do without the state."""
         return (
-            "If the state of this key is lost, call permanent.device() without key and state. This "
-            "makes a new device, which draws new permanent reports and spends its epsilon "
-            f"({self._mechanism.forever:g}) anew"
+            "If the state is lost, call permanent.device() without key and state. This makes a new "
+            f"device, which spends epsilon {self._mechanism.forever:g} once more"
         )
 
     @property
@@ -537,8 +536,8 @@ class MemoDevice:
         except (TypeError, ValueError, KeyError, AttributeError):
             sealed = False
         if not sealed:
-            rule = "was altered, or belongs to a device with another key"
-            remedy = f"A state works only with its own key. {self._if_lost}"
+            rule = "does not belong to this key, or was altered"
+            remedy = f"Pass the key and the state of the same device. {self._if_lost}"
             raise MismatchError("state", rule, None, remedy)
         if self._content() != content:
             rule = "belongs to another mechanism, domain or epsilon"
@@ -572,9 +571,7 @@ class MemoDevice:
         memos = dict(self.__memos)
         if memos and source.simulated != self.__simulated:
             # A seed that is known undoes the permanent report, in all rounds.
-            rule = (
-                "must be given in every round of a device or in no round: the device keeps reports"
-            )
+            rule = "must be given in every round of a device, or in no round"
             remedy = "For a simulation, make another device with permanent.device()"
             raise ArgumentError("rng", rule, None, remedy)
         if code not in memos:
@@ -585,8 +582,8 @@ class MemoDevice:
                     "report on no more"
                 )
                 remedy = (
-                    "Send nothing in this round. How many answers a device may report on is stated "
-                    "by values in [repeat] of the study, or in Permanent(..., values=...)"
+                    "Send nothing in this round. The study says how many answers a device may "
+                    "report on: the key values of [repeat], or Permanent(..., values=...)"
                 )
                 raise MemoFullError("answer", rule, None, remedy)
             drawn = Reports(law, mechanism.memo.randomize_encoded(index, source))

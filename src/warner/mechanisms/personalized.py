@@ -110,7 +110,7 @@ class PersonalizedULDP(CountedAsAnother):
             given = [a for a in (domain, epsilon, *options.values()) if a is not None]
             if given or not isinstance(sensitive, tuple) or sensitive:
                 rule = "has a domain, an epsilon and options already, so no others can be given"
-                remedy = "Pass only the mechanism and the tags, or the class of the mechanism"
+                remedy = "Pass only the mechanism and the tags"
                 raise ArgumentTypeError("common", rule, None, remedy)
         mechanism = plain.with_placeholders(
             plain.domain, plain.requested, tags, plain.sensitive, plain.options()
@@ -405,6 +405,6 @@ def _secret_index(
             f"secret {tag}",
             "has a value that is sensitive for everyone",
             None,
-            "It is protected already: leave it out",
+            "Leave the value out: it is protected already",
         )
     return index.tolist(), None

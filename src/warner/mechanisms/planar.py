@@ -286,9 +286,9 @@ class Planar(Mechanism):
         self._raster, nats = cells, self.requested * cells.side
         self.truncated, self._simple = truncated, truncated and domain.size == whole
         if nats < _LEAST_NATS:
-            rule = f"is too small for cells of side {cells.side:g}: the smallest is"
+            rule = f"is too small: for cells of side {cells.side:g} it must be at least"
             rule = f"{rule} {_LEAST_NATS / cells.side:.4g}"
-            remedy = "Pass a larger epsilon or a grid of larger cells"
+            remedy = "Pass a larger epsilon, or a grid of larger cells"
             raise BudgetError("epsilon", rule, repr(self.requested), remedy)
         self.reach = self._reach(reach, nats)
         height, width = cells.rows + 2 * self.reach, cells.columns + 2 * self.reach
@@ -323,9 +323,9 @@ class Planar(Mechanism):
             return min(cells, max(rows, columns), half)
         if cells > half:
             rule = (
-                f"is too small: noise reaches {cells} cells beyond the grid, and at most {half} fit"
+                f"is too small: noise reaches {cells} cells beyond the grid, but may reach {half}"
             )
-            remedy = f"Pass a larger epsilon, larger cells or reach={half}"
+            remedy = "Pass a larger epsilon, or a grid of larger cells"
             raise BudgetError("epsilon", rule, repr(self.requested), remedy)
         return cells
 

@@ -72,9 +72,8 @@ def sensitive_mask(domain: Domain, sensitive: Any) -> np.ndarray:
     except ValuesError as error:
         outside = error.position
     if outside is not None:  # outside the handler: one error is shown, not two
-        rule = f"value {outside} is not one of the {domain.size} values"
-        remedy = "Name only values that the question has"
-        raise ArgumentError("sensitive", rule, repr(values[outside]), remedy)
+        rule = f"must be among the {domain.size} values of the question"
+        raise ArgumentError("sensitive", rule, repr(values[outside]))
     if len(np.unique(index)) < len(index):
         again = next(i for i in range(1, len(index)) if index[i] in index[:i])
         rule = "must not name a value twice, or two values of one bin"
@@ -186,7 +185,7 @@ class LDP(Guarantee):
             raise ArgumentTypeError("epsilon", "must be a number", kind(self.epsilon))
         if self.epsilon > sys.float_info.max and not math.isinf(self.epsilon):
             rule = "is too large to compute with"
-            raise BudgetError("epsilon", rule, None, "For no protection pass math.inf")
+            raise BudgetError("epsilon", rule, None, "To turn protection off, pass math.inf")
         if not self.epsilon >= 0:
             raise BudgetError("epsilon", "must be at least 0", repr(self.epsilon))
 
@@ -367,7 +366,7 @@ class MetricLDP(Guarantee):
 
     def examine(self, table: np.ndarray, domain: Domain) -> Examination:
         if domain.points is None:
-            rule = "metric privacy needs values that are numbers or places"
+            rule = "cannot be metric privacy, which needs values that are numbers or places"
             remedy = "Claim LDP(epsilon), which fits all values"
             raise ArgumentError("claim", rule, type(domain).__name__, remedy)
         worst = worst_slope(table, euclidean_distances(domain.points))
@@ -508,7 +507,7 @@ def _of_any_values(parts: list[Guarantee]) -> Guarantee:
     limited = [guarantee for guarantee in parts if guarantee.sensitive is not None]
     deltas = [guarantee.delta for guarantee in parts if guarantee.delta is not None]
     if deltas and limited:
-        rule = "one has a delta and another is for some values only, so they cannot be combined"
+        rule = "cannot be combined, because one has a delta and another protects only some values"
         remedy = "Combine each kind of guarantee separately"
         raise MismatchError("guarantees", rule, None, remedy)
     if deltas:
@@ -563,8 +562,8 @@ def _sensitive_pairs(parts: Mapping[str, Guarantee]) -> tuple[tuple[str, Any], .
     )
     if pairs and any(guarantee.delta is not None for guarantee in parts.values()):
         rule = (
-            "one has a delta and another is for some values only, so no single guarantee holds "
-            "for both"
+            "does not exist for all questions together, because one question has a delta and "
+            "another protects only some values"
         )
         remedy = "Look at the guarantee of each question by itself"
         raise MismatchError("guarantee", rule, None, remedy)
@@ -610,10 +609,7 @@ def _limited(total: float, limited: list[Guarantee]) -> ULDP | OSLDP:
         for guarantee in limited
     ):
         rule = "can be combined only if they protect the same sensitive values"
-        remedy = (
-            "Combine guarantees with the same values, or protect the same values in all of them"
-        )
-        raise MismatchError("guarantees", rule, None, remedy)
+        raise MismatchError("guarantees", rule, None, "Protect the same values in all of them")
     if any(guarantee.is_one_sided for guarantee in limited):
         return OSLDP(total, sensitive)
     return ULDP(total, sensitive)

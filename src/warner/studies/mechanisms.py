@@ -32,8 +32,8 @@ Spec = Mapping[str, Any]  # a table of a study file, or its options
 
 # What can be done where nonresponse is a value and the mechanism does not go with it.
 _KEYS_WITH_NONRESPONSE = (
-    'Add "no answer" to the keys yourself, with any number as its value, and leave out the key '
-    '"missing"'
+    'Leave out the key "missing", and add "no answer" to the list "keys". In the answers, give it '
+    "any number as its value"
 )
 _NUMBERS_WITH_NONRESPONSE = (
     "Use SquareWave, Piecewise, StochasticRounding or Laplace over the whole range"
@@ -67,11 +67,8 @@ def built(where: str, spec: Spec, joint: Domain | None = None, rows: int = 1) ->
         if mechanism.shows_nonresponse:
             # A report could show that a person gave no answer, which is promised to be protected.
             lists = "list all combinations with" if domain.attributes else "list"
-            rule = (
-                f'must {lists} {NO_ANSWER!r}, because missing = "answer" makes "no answer" a value '
-                "to protect"
-            )
-            remedy = "Otherwise a report would show who gave no answer"
+            rule = f"must {lists} {NO_ANSWER!r}, because a report would show who gave no answer"
+            remedy = "Add it to this list"
             raise broken(("sensitive",), rule, None, remedy, f"{where}.sensitive")
         several = spec.get("reports", 1)
         return Repeated(mechanism, several) if several > 1 else mechanism
@@ -149,7 +146,7 @@ def table_problems(
         if key not in spec and key not in ignored:
             near = [word for word in form.options(spec) if meant(word, [key])][:1]
             misspelt.update(near)
-            remedy = f"Is it misspelt as {near[0]!r}?" if near else _NEEDED[key]
+            remedy = f"Is {near[0]!r} a misspelt {key!r}?" if near else _NEEDED[key]
             text = message(f"{where}.{key}", "is missing", None, remedy)
             problems.append(Problem(tuple(near), text))
     name = None if ticked else spec.get("mechanism")
@@ -376,9 +373,7 @@ def drawn(
     log = ProblemLog()
     alone = ask.get("each") == "one"
     if ask.get("hide") and not alone:
-        rule = (
-            'can be used only with each = "one", where one answer is true and the others are fakes'
-        )
+        rule = 'can be used only with each = "one"'
         raise broken(("ask", "hide"), rule, None, 'Leave out the key "hide"')
     whole = ask.get("epsilon")
     if whole is not None or not alone:
@@ -470,9 +465,7 @@ def _drawn_alone(where: str, spec: Spec, whole: float | None, rows: int) -> Mech
         mechanism = best_mechanism(stated_domain(spec), share(stated["epsilon"], rows))
     most = mechanism.guarantee.between_any_values().epsilon
     if whole is not None and most > share(whole, rows):
-        rule = (
-            f"must be at most the epsilon of [ask], {whole!r}, which is all that a person may spend"
-        )
+        rule = f"must be at most {whole!r}, the epsilon of [ask]"
         remedy = "Lower this epsilon, or raise the epsilon of [ask]"
         raise broken(("epsilon",), rule, repr(stated["epsilon"]), remedy, f"{where}.epsilon")
     return mechanism

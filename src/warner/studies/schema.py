@@ -364,9 +364,9 @@ ATTRIBUTE = Table(
         "unit": Key(str, "the unit of a number, which pages show beside it"),
         "only_if": Key(
             dict[str, _LABELS],
-            "the answers to an earlier question that lead to this question; to people with other "
-            'answers the survey page does not show it, and sends "no answer", protected like any '
-            'answer; needs missing = "answer"',
+            "the answers to an earlier question after which this question is asked; for all other "
+            'people the survey page does not show the question and sends "no answer", protected '
+            'like any answer; needs missing = "answer"',
         ),
         **_DOMAIN_KEYS,
         "each": Key(
@@ -376,8 +376,8 @@ ATTRIBUTE = Table(
         ),
         "split": Key(
             str,
-            "for items that have a column each: the text between the question and the item in "
-            "the name of a column, such as '/' in services/bank",
+            "if each item has its own column: the text between the question and the item in the "
+            "names of these columns, such as '/' in services/bank",
         ),
         "mechanism": _MECHANISM,
         "epsilon": _EPSILON,
@@ -583,8 +583,8 @@ COLLECT = Table(
         ),
         "keep_ids": Key(
             Literal["closed", "always"],
-            "whether the ids that show repeated reports are deleted when the survey closes "
-            '("closed") or kept ("always")',
+            "how long the ids that show repeated reports are kept: until the survey closes "
+            '("closed"), or also afterwards ("always")',
         ),
         "weak_protection": Key(
             bool,
@@ -614,8 +614,8 @@ STUDY = Table(
         **_BUDGETS,
         "rows_per_person": Key(
             int,
-            "the largest number of rows of answers of one person, such as one a day; the epsilons "
-            "are for all these rows together",
+            "how many rows of answers one person may have, such as one row a day; the epsilons "
+            "are for all rows of a person together",
             limits={"ge": 1, "le": LARGEST_PARTS},
         ),
         "attributes": Key(GenericAlias(dict, (str, ATTRIBUTE)), is_needed=True, entries=1),

@@ -182,8 +182,8 @@ class Study(Hinting):
             of_values = self._of_values.total
             if of_values > self.budget:
                 rule = (
-                    "is exceeded: people whose answers all change in the same rounds, and change "
-                    f"back, can spend epsilon {of_values:.6g} in all rounds together"
+                    "is exceeded: if all answers of a person change in the same rounds, and change "
+                    f"back, the person spends epsilon {of_values:.6g} in all rounds together"
                 )
                 most = max(self.permanent, key=lambda of: of_changed_answers([of])[1].total)
                 remedy = _of_fewer_rounds([*most.values()], self.budget)
@@ -329,8 +329,8 @@ class Study(Hinting):
                     return
             self._mechanisms[name] = before
         rule = (
-            "equals the sum of the epsilons as they are written, but their sum is a little larger "
-            "after the computer has rounded them"
+            "is exceeded a little, because the computer rounds epsilons such as 0.1, and their sum "
+            "becomes larger"
         )
         raise broken(("budget",), rule, repr(budget), "Lower one epsilon a little")
 
@@ -423,8 +423,8 @@ class Study(Hinting):
                 "answer changes sends nothing more, which shows the change."
             )
         return (
-            f"{said} If the answers change, a person spends at most {most}. This protects what the "
-            "answers were, but reports do not hide when an answer changed."
+            f"{said} If the answers change, a person spends at most {most}. Reports protect "
+            "what the answers were, but do not hide when an answer changed."
         )
 
     @property

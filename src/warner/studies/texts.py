@@ -273,7 +273,7 @@ def _check_only_if(
             'needs missing = "answer", which protects the people to whom the question does not '
             "apply"
         )
-        log.add(key, rule, None, "Add this line to the question")
+        log.add(key, rule, None, 'Add the line missing = "answer" to the question')
     if data.get("ask") is not None:
         log.add(key, "cannot be used with [ask], where each person is asked only some questions")
     ((name, labels),) = stated.items()
@@ -563,7 +563,7 @@ def _token_problems(table: Mapping[str, Any]) -> list[Problem]:
     # Without the table the study can be read, so that warner collect keys can print it.
     if access != "tokens" and tokens is not None:
         rule = 'can be used only with access = "tokens" in [collect]'
-        remedy = "Add that line, or delete this table"
+        remedy = 'Write access = "tokens" there, or delete this table'
         log.add(("collect", "tokens"), rule, None, remedy)
     if not isinstance(tokens, Mapping):
         return log.problems

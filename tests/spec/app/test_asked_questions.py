@@ -103,12 +103,12 @@ def test_a_question_may_have_its_own_mechanism_and_epsilon_and_the_largest_count
             'must have exactly one of the keys each, blocks. For example each = "one"',
         ),
         ('each = "one"', 'blocks = [["a", "b"]]', "must have 2 or more entries"),
-        ('each = "one"', 'blocks = [["a", "b"], ["a"]]', "but 'c' is in none"),
+        ('each = "one"', 'blocks = [["a", "b"], ["a"]]', "but 'c' is in no block"),
         ('"one"', '"all"', 'ask.epsilon: cannot be used with each = "all"'),
         (
             "[attributes.b]",
             "epsilon = 3.0\n[attributes.b]",
-            "must be at most the epsilon of [ask], 2.0",
+            "must be at most 2.0, the epsilon of [ask]",
         ),
         ("[attributes.b]", "reports = 2\n[attributes.b]", "a.reports: cannot be used with [ask]"),
         (
@@ -629,7 +629,7 @@ def test_people_who_choose_their_question_are_noticed(
     frame = reports.to_frame(attribute="questions").to_pandas().iloc[chosen]
     frame.to_csv("chosen.csv", index=False)
     Path("s.toml").write_text(ONE)
-    said = f"{(block == 1).sum():,} of {len(chosen):,} reports are about 'b', but the draw makes"
+    said = f"{(block == 1).sum():,} of {len(chosen):,} reports are about 'b', but about "
     for command in (
         ("tally", "chosen.csv", "--study", "s.toml", "-o", "t.json"),
         ("estimate", "t.json"),

@@ -78,8 +78,8 @@ def test_audit_and_plan_say_what_published_counts_promise(tmp_path: Path) -> Non
     study.write_text(STUDY, encoding="utf-8")
     said = run("audit", str(study), "--shuffled", "500", "--rounds", "2").stdout
     assert (
-        "smokes: epsilon 0." in said
-        and "counts of 500 people in 2 rounds; epsilon 2 against" in said
+        "smokes: epsilon is 0." in said
+        and "counts of 500 people in 2 rounds. Epsilon is 2 against" in said
     )
     assert (
         "All 2 questions together: for somebody who sees only the counts of each question" in said
@@ -92,7 +92,7 @@ def test_audit_and_plan_say_what_published_counts_promise(tmp_path: Path) -> Non
     assert "counts of 2,000,000 people" in run("audit", str(study), "--shuffled", "2000000").stdout
     more = ("--shuffled", "2000000", "--delta", "1e-6")
     refused = run("audit", str(study), *more, ok=False)
-    assert "below 1 divided by the 2,000,000 people" in refused.output
+    assert "below 1/2000000, because 2,000,000 people take part" in refused.output
     alone = run("audit", str(study), "--rounds", "52", ok=False)  # it was taken for one round
     assert "--rounds: needs --shuffled" in alone.output and "spend 52 times" in alone.output
     study.write_text(UTILITY, encoding="utf-8")

@@ -177,7 +177,7 @@ def test_pairs_leave_people_out_or_need_a_key_for_nonresponse() -> None:
     """
     study = warner.Study.parse(text % "drop")
     assert study.answer_columns == ["pay_key", "pay_value"]
-    with pytest.raises(warner.errors.StudyError, match='Add "no answer" to the keys yourself'):
+    with pytest.raises(warner.errors.StudyError, match='add "no answer" to the list "keys"'):
         warner.Study.parse(text % "answer")
 
 

@@ -65,7 +65,7 @@ study.toml has 15 problems:
 line 2: budgit: is not a key of a study file. Is 'budget' meant?
 line 3: epsilon: is not a key of this table. It belongs in a table [attributes.NAME]
 line 7: attributes.smokes.mechanism: must be one of
-line 8: attributes.smokes.epsilon: is missing. Is it misspelt as 'epsilom'?
+line 8: attributes.smokes.epsilon: is missing. Is 'epsilom' a misspelt 'epsilon'?
 line 11: attributes.units.interval: must be a table; got [0, 60]. Write for example interval = { low
 line 13: attributes.units: epsilon: must be above 0; got -1.0.
 line 16: attributes.weight.interval.bin: is not a key of a study file. Is 'bins' meant?
@@ -269,11 +269,11 @@ def test_problems_of_a_draft_have_lines_and_are_not_what_a_draft_may_lack() -> N
     [
         (
             ("epsilon = 1.0", "epsilom = 1.0"),
-            "smokes.epsilon: is missing. Is it misspelt as 'epsilom'?",
+            "smokes.epsilon: is missing. Is 'epsilom' a misspelt 'epsilon'?",
         ),
         (
             ('mechanism = "R', 'mechnism = "R'),
-            "smokes.mechanism: is missing. Is it misspelt as 'mechnism'?",
+            "smokes.mechanism: is missing. Is 'mechnism' a misspelt 'mechanism'?",
         ),
         (
             ("values = [", "value = ["),

@@ -306,7 +306,9 @@ def test_an_interrupt_says_where_the_finished_runs_are(
     monkeypatch.setattr(module, "_work_on", stop)
     with pytest.raises(KeyboardInterrupt) as caught:
         small(store=tmp_path / "league.jsonl")
-    assert "league.jsonl. To do only the others, repeat the same call" in caught.value.__notes__[0]
+    assert (
+        "league.jsonl. To do the remaining runs, repeat the same call" in caught.value.__notes__[0]
+    )
 
 
 @pytest.mark.parametrize(
@@ -322,7 +324,7 @@ def test_an_interrupt_says_where_the_finished_runs_are(
         ({"mechanisms": ["EMS"]}, "got 'EMS'. EMS is called warner.estimators.literature.Smoothed"),
         ({"mechanisms": ["LocalHashing prime=x"]}, "with a number or a text in quotes"),
         ({"methods": ["GRR"]}, "GRR is called warner.RandomizedResponse here"),
-        ({"mechanisms": [lambda domain, epsilon: None]}, "must have no lambda"),
+        ({"mechanisms": [lambda domain, epsilon: None]}, "must have a name for each lambda"),
         ({"mechanisms": [RandomizedResponse(NUMBERS, 1.0)]}, "must each be a class"),
         ({"mechanisms": "RandomizedResponse"}, "must be a list"),
         ({"methods": ["mel"]}, "Is 'mle' meant"),
@@ -339,7 +341,7 @@ def test_an_interrupt_says_where_the_finished_runs_are(
         ({"methods": [warner.MaximumLikelihood]}, "got a class"),
         (
             {"mechanisms": {"x": lambda d, e: None}},
-            "mechanism 'x': must be a function .*; got None",
+            "mechanism 'x': its function must return .*; got None",
         ),
         (
             {"mechanisms": {"x": lambda d, e: RandomizedResponse(d, 2 * e)}},
@@ -514,8 +516,8 @@ def test_it_is_said_that_the_sampler_of_an_own_class_is_not_run() -> None:
     makers = {"mine": Unrun, "GRR": RandomizedResponse}
     found = benchmark(FOUR, NUMBERS, makers, ["inversion"], 1.0, 100, 2)  # type: ignore[arg-type]
     assert found.notes == (
-        "mine: reports are drawn with the probabilities that Unrun states. Its sampler is not run; "
-        "warner.testing.check_mechanism runs the sampler.",
+        "mine: the benchmark draws reports with the probabilities that Unrun states. To test how "
+        "Unrun itself draws reports, use warner.testing.check_mechanism.",
     )
     assert found.notes[0] in " ".join(str(found).split())
 
@@ -654,7 +656,7 @@ def test_means_with_the_same_digits_are_bold_together() -> None:
 def test_a_picture_of_the_first_of_two_losses_says_so() -> None:
     """Rejects a picture of one of two losses without a word on the other."""
     found = small(mechanisms=["GRR"], methods=["mle"], loss=["l2", "l1"])
-    said = 'This is the loss "l2". For another pass loss="l1"'
+    said = 'This is the loss "l2". For another loss, pass loss="l1"'
     titles = [" ".join(each.plot(loss=loss).to_dict()["title"]["subtitle"])
               for each, loss in ((found, None), (found, "l2"), (FOUND, None))]  # fmt: skip
     assert [said in " ".join(title.split()) for title in titles] == [True, False, False]
@@ -679,7 +681,7 @@ def test_a_picture_has_closed_forms_as_lines_and_an_axis_below_every_panel() -> 
     names = ["GRR", "OUE", "OLH", "SS"]
     found = benchmark(FOUR, NUMBERS, names, ["inversion", "mle"], [1.0, 2.0], 1000, 2)
     picture = found.plot(lines="method").to_dict()
-    assert "Lines of the inversion show its expected loss" in picture["title"]["subtitle"][0]
+    assert "Lines show the expected loss of the method inversion" in picture["title"]["subtitle"][0]
     for row in json.loads(picture["data"]["values"]):
         assert row["line"] == (row["mean"] if row["exact"] is None else row["exact"])
     assert picture["resolve"]["axis"]["x"] == "independent"  # four panels in rows of three
@@ -696,7 +698,7 @@ def test_a_picture_fits_a_paper_with_two_columns(tmp_path: Path) -> None:
         drawn = re.search(r'<svg[^>]* width="([\d.]+)"', (tmp_path / "f.svg").read_text())
         assert drawn and float(drawn[1]) == pytest.approx(points, abs=1)
         spec = picture.to_dict()
-        assert "title" not in spec and spec["description"].startswith("Mean of 2 runs. Lines of")
+        assert "title" not in spec and spec["description"].startswith("Mean of 2 runs. Lines show")
         (points_of,) = (each for each in spec["spec"]["layer"] if each["mark"]["type"] == "point")
         words = points_of["encoding"]["y"]["axis"]["labelExpr"].partition("[format")[0]
         assert json.loads(words)["1e-5"] == "10\N{SUPERSCRIPT MINUS}\N{SUPERSCRIPT FIVE}"
@@ -731,7 +733,7 @@ def test_fewer_collisions_than_papers_suppose_are_said_with_their_effect() -> No
     found = benchmark(shares, values, ["OLH", "GRR"], ["uniform"], [0.01, 4.0], n, 2)
     (note,) = found.notes
     less = f"{100 * (1 - here / published):.0f} % less"
-    said = f"is {here:#.3g}: {less} than {published:#.3g}, the l2 by the formulae"
+    said = f"the l2 {published:#.3g} for the inversion. The true expected l2 is {here:#.3g}, which is {less}"
     assert (
         said in note and "OLH: the published formulae suppose" in note and note in found.to_latex()
     )
@@ -745,7 +747,7 @@ def test_fewer_collisions_than_papers_suppose_are_said_with_their_effect() -> No
     assert f"the expected l2 is only {100 * (1 - like / published):.1f} % less than" in note
     assert like == pytest.approx(published, rel=0.03)
     (of_mse,) = benchmark(shares, values, ["OLH"], ["uniform"], 4.0, n, 2, "mse").notes
-    assert f"expected mse of the inversion is {here / size:#.3g}: " in of_mse
+    assert f"The true expected mse is {here / size:#.3g}, which is " in of_mse
 
 
 def test_likelihoods_of_support_counts_are_said() -> None:
@@ -754,10 +756,9 @@ def test_likelihoods_of_support_counts_are_said() -> None:
     methods = ["mle", "project", "em:9"]
     found = benchmark([0.02] * 50, Integers(0, 49), [wide], methods, [1.0, 4.0], 100, 2)
     assert found.notes == (
-        f"mle, em:9 with {wide} at epsilon 4: estimated from how many reports support each "
-        "value, which is what tallies of so many reports hold. With keep_reports=True they would tell "
-        "more. This is not measured here: estimate from "
-        "mechanism.tally(mechanism.randomize(answers), keep_reports=True).",
+        f"mle, em:9 with {wide} at epsilon 4: tallies of so many reports hold only how many reports "
+        "support each value. Tallies of whole reports would tell more, which is not measured here. "
+        "To make one, write mechanism.tally(mechanism.randomize(answers), keep_reports=True).",
     )
 
 

@@ -149,7 +149,7 @@ def test_the_audit_says_both_epsilons() -> None:
 @pytest.mark.parametrize(
     ("mechanism", "delta", "match"),
     [
-        (RR(_labels(3), 1.0), 0.001, "below 1 divided by the 1,000 people"),
+        (RR(_labels(3), 1.0), 0.001, "below 1/1000, because 1,000 people take part"),
         (RR(_labels(3), 1.0), 0.0, "must be above 0"),
         (
             warner.mechanisms.UtilityOptimizedRR(_labels(3), 1.0, ["0"]),
@@ -166,5 +166,5 @@ def test_the_audit_says_both_epsilons() -> None:
 def test_refusals(mechanism: Mechanism, delta: float, match: str) -> None:
     with pytest.raises(ArgumentError, match=match):
         warner.audit(mechanism, shuffled=1000, delta=delta)
-    with pytest.raises(ArgumentError, match="cannot be used with a claim"):
+    with pytest.raises(ArgumentError, match="cannot be used together with a claim"):
         warner.audit(mechanism, claim=mechanism.guarantee, shuffled=1000)

@@ -173,7 +173,9 @@ def test_counts_in_other_words_are_refused(counts: Any, error: type[Exception], 
 
 def test_reports_without_words_have_no_counts_by_word() -> None:
     bits = warner.UnaryEncoding(Categorical(["a", "b"]), 1.0)
-    refused(ReportError, "must be single words, but", Tally.from_counts, bits, {"a": 1, "b": 2})
+    refused(
+        ReportError, "cannot be read as words, because", Tally.from_counts, bits, {"a": 1, "b": 2}
+    )
 
 
 @EACH

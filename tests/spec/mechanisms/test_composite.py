@@ -556,7 +556,7 @@ def test_the_constructor_takes_a_class_where_nothing_is_sensitive_for_everyone()
         with pytest.raises(ArgumentTypeError, match="needs a domain and an epsilon"):
             PersonalizedULDP(UtilityOptimizedRR, ["home"], **arguments)  # type: ignore[arg-type]
     for more in ({"domain": PLACES}, {"sensitive": [3]}, {"keep": 0.5}):
-        with pytest.raises(ArgumentTypeError, match="or the class of the mechanism"):
+        with pytest.raises(ArgumentTypeError, match="Pass only the mechanism and the tags"):
             PersonalizedULDP(UtilityOptimizedRR(PLACES, 1.0, [3]), ["home"], **more)  # type: ignore[arg-type]
 
 

@@ -464,7 +464,7 @@ def test_values_of_a_grid_survive_a_file(
 def test_sensitive_values_are_checked(make: type[warner.mechanisms.Mechanism]) -> None:
     for wrong, rule in (
         ([], "would be sent unprotected"),
-        ([10], "not one of the"),
+        ([10], "must be among the 10 values of the question; got 10"),
         ([0, 0], "twice"),
         (3, "list"),
         ("0", "list"),

@@ -216,9 +216,7 @@ def test_a_study_states_the_rows_that_every_computer_uses() -> None:
     five = Integers(1, 5)
     refused(ArgumentError, "rows: do not give", Optimal, five, 1.0, "distribution", rows=few)
     for wrong in (["eee 0x1"], ["1111- 0x1"], ["--1-- 0x1"], [1]):
-        refused(
-            ArgumentError, 'rows: must be texts of 5 letters "1"', Optimal, five, 1.0, rows=wrong
-        )
+        refused(ArgumentError, 'rows: must each be 5 letters "1"', Optimal, five, 1.0, rows=wrong)
 
 
 def test_refusals() -> None:

@@ -145,7 +145,15 @@ def test_the_published_settings_of_rappor() -> None:
     for rounds in (1, 2, 3):
         assert small._degrading.ratio_of(rounds) == _worst(small, rounds)
     assert from_header(chrome.header) == chrome
-    refused(ArgumentError, "q: must be larger than p", Permanent.rappor, ABC, 0.5, 0.75, 0.5)
+    refused(
+        ArgumentError,
+        "q: must be larger than p, which is 0.75",
+        Permanent.rappor,
+        ABC,
+        0.5,
+        0.75,
+        0.5,
+    )
 
 
 def test_the_mean_of_ten_thousand_rounds_shows_the_permanent_report_and_no_more() -> None:
@@ -239,7 +247,7 @@ def test_a_lost_state_is_named_and_a_new_device_spends_again() -> None:
     device = SEVEN_THREE.device()
     device.report("a")
     text = refused(ArgumentError, "state: is missing", SEVEN_THREE.device, device.key)
-    assert "spends its epsilon (1.94591) anew" in text
+    assert "spends epsilon 1.94591 once more" in text
     other = SEVEN_THREE.device()
     assert other.key != device.key and other.state != device.state
 
@@ -247,7 +255,9 @@ def test_a_lost_state_is_named_and_a_new_device_spends_again() -> None:
 def test_a_cloned_or_altered_state_opens_nowhere() -> None:
     device, other = SEVEN_THREE.device(), SEVEN_THREE.device()
     device.report("a")
-    refused(MismatchError, "a device with another key", SEVEN_THREE.device, other.key, device.state)
+    refused(
+        MismatchError, "does not belong to this key", SEVEN_THREE.device, other.key, device.state
+    )
     refused(ArgumentError, "key: is missing", SEVEN_THREE.device, None, device.state)
     stated = json.loads(device.state)
     stated["memos"][0][2] += 1

@@ -101,7 +101,7 @@ def test_a_taken_name_is_refused_and_the_same_class_is_replaced() -> None:
     taken = type("RandomizedResponse", (Forced,), {})
     refused(
         ArgumentError,
-        r"RandomizedResponse: another mechanism has this name",
+        r"RandomizedResponse: is already the name of another mechanism",
         warner.register,
         taken,
     )

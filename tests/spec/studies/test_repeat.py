@@ -93,7 +93,7 @@ def test_what_a_person_spends_is_said_of_all_rounds(tmp_path: Path) -> None:
 
 def test_the_budget_is_of_all_rounds_and_values() -> None:
     # Three values of one attribute, two of the other: 5 times 2.0.
-    refused(StudyError, "can spend epsilon 10 in all rounds together", _study, 9.9)
+    refused(StudyError, "the person spends epsilon 10 in all rounds together", _study, 9.9)
     # The ways out are named with the numbers that make them fit.
     said = refused(StudyError, r"forever = 1\.98 in \[repeat\]", _study, 9.9)
     assert "only one of the 2 questions, which it draws once and for good" in said
@@ -131,7 +131,14 @@ def test_what_does_not_go_with_it() -> None:
         remedy = 'leave out the key "hide".' if "hide" in ask else 'write each = "one".'
         assert f"In [ask], {remedy}" in said
     subsets = _study(mechanism="SubsetSelection").mechanisms["setting"]
-    refused(ArgumentError, "share one permanent report", audit, subsets, shuffled=1000, rounds=2)
+    refused(
+        ArgumentError,
+        "its rounds use one permanent report",
+        audit,
+        subsets,
+        shuffled=1000,
+        rounds=2,
+    )
     said = refused(StudyError, "round: must say which round is served", survey_document, _study())
     assert said.endswith("Write its number into [repeat]: for the first round, round = 1.")
     last = several.replace("epsilon = 3.0", "epsilon = 0.5").replace(
@@ -156,14 +163,22 @@ def test_a_question_that_is_drawn_for_good_spends_what_its_own_rounds_do() -> No
     assert repeat["values"] == 3 and repeat["epsilon"] == pytest.approx(6.0)
     assert repeat["draw"] == survey_document(_drawn(2))["repeat"]["draw"] == study.draw_digest
     assert study.digest != _drawn(2).digest
-    refused(ArgumentError, "share one permanent report", audit, draw, shuffled=1000, rounds=2)
+    refused(
+        ArgumentError, "its rounds use one permanent report", audit, draw, shuffled=1000, rounds=2
+    )
     answers = [{"setting": "high", "fine": "no"}]
-    refused(ArgumentError, "which keeps the question drawn for the person", draw.randomize, answers)
+    refused(
+        ArgumentError, "which keeps what question was drawn for the person", draw.randomize, answers
+    )
     tally = draw.tally(draw.randomize(answers * 9, np.random.default_rng(1)))
     refused(ArgumentError, "a person's rounds share the same noise", tally.per_person, 2)
     mixed = {"setting": setting, "fine": RandomizedResponse(fine.domain, 0.5)}
     refused(
-        ArgumentError, "must be Permanent for every question", OneOf, draw.domain, mechanisms=mixed
+        ArgumentError,
+        "can be Permanent only if all of them are",
+        OneOf,
+        draw.domain,
+        mechanisms=mixed,
     )
 
 
@@ -205,7 +220,7 @@ def test_commands_say_three_numbers_and_randomise_nothing(tmp_path: Path) -> Non
     assert "reports on up to 3 different answers (values in [repeat]), and a person spends" in line
     assert "spends up to epsilon 6 on each question." in line
     assert (
-        "a person spends at most epsilon 10 on all questions together. This protects what the answers"
+        "a person spends at most epsilon 10 on all questions together. Reports protect what the answers"
         in line
     )
     single = TEXT.replace("values = 3\n", "")
@@ -604,7 +619,7 @@ def test_an_audit_adds_up_what_people_spend_on_all_questions_whose_answers_chang
     questions = "".join(f"{question.format(n)}epsilon = 1.0\n" for n in range(32))
     path.write_text(f"{questions}[repeat]\nrounds = 52\nforever = 2.0\nvalues = 2\n")
     said = " ".join(CliRunner().invoke(main, ["audit", str(path)]).output.split())
-    condition = "This protects what the answers were, but reports do not"
+    condition = "Reports protect what the answers were, but do not"
     assert (
         f"a person spends at most epsilon 128 on all questions together. {condition} hide when"
         in said
@@ -637,9 +652,7 @@ def test_an_audit_of_questions_drawn_for_good_says_what_one_of_them_spends(tmp_p
     assert "at most epsilon = 1 in each round, and 2 in all 52 rounds if the answers stay" in said
     assert "a person spends up to epsilon 4 in all, because their device reports on one" in said
     assert "Each device draws one of 32 questions once and for good" in said
-    assert (
-        "loses what it keeps draws again and spends as much once more. Each further device" in said
-    )
+    assert "loses its draw draws again, and spends as much once more. Each further device" in said
     assert "128" not in said and "on each question" not in said
     read = json.loads(CliRunner().invoke(main, ["audit", str(path), "--json"]).output)
     assert read["questions"]["repeat"]["epsilon_of_values"] == pytest.approx(4.0)

@@ -33,7 +33,7 @@ class Careless(warner.RandomizedResponse):
 def test_audit_finds_a_broken_mechanism() -> None:
     worse = warner.audit(Careless(warner.Integers(0, 3), 1.0))
     assert not worse.holds
-    assert "some reveal more than the mechanism states" in str(worse.violation)
+    assert "some written reports reveal more than the mechanism states" in str(worse.violation)
     assert worse.epsilon > 1.001
     greedy = warner.RandomizedResponse(warner.Integers(0, 3), 1.0)
     greedy.requested = 0.5
@@ -75,7 +75,7 @@ def test_order_of_a_subset_leaks() -> None:
 def test_reports_of_different_length_are_refused() -> None:
     assert (
         enumerated([b"a", b"bb"], np.array([[1, 0], [0, 1]], dtype=object))[1]
-        == "reports differ in length when they are written, which can reveal the answer"
+        == "written reports have different lengths, and a length can reveal the answer"
     )
 
 

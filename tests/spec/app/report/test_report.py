@@ -428,7 +428,7 @@ def test_the_rounds_of_permanent_reports_are_of_all_reports_of_a_person() -> Non
         ),
         (
             Gaussian(warner.Interval(0, 1, 8), 1.0, 1e-6),
-            "In rare cases among them, the guess can be much surer",
+            "In rare cases, somebody can be much surer",
         ),
     ],
     ids=lambda x: type(x).__name__,
@@ -704,7 +704,10 @@ def test_of_two_answers_yes_is_shown_whichever_is_rarer(common: str) -> None:
 
 
 def test_what_is_not_protected_stands_with_the_privacy(tally: str) -> None:
-    told, is_open = "Whoever sees a report can read them too: ward.", "send several reports"
+    told, is_open = (
+        "Whoever sees a report can read its public columns: ward.",
+        "send several reports",
+    )
     for access, is_told in (("open", True), ("invited", False)):
         Path("study.toml").write_text(f'{GROUPED}[collect]\naccess = "{access}"\n')
         run("report", tally, "--study", "study.toml", "-o", "r.html")

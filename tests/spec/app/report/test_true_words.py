@@ -35,9 +35,7 @@ def test_with_a_delta_the_best_guess_is_bounded_and_no_single_report() -> None:
     assert (first / (first + last))[likely].max() > 0.9 > said  # of a single report
     (words,) = of_mechanism(mechanism)
     assert "is right in at most 73.4" in words and "rare cases" in words
-    assert (
-        "In rare cases among them, the guess can be much surer" in words and "can fail" not in words
-    )
+    assert "In rare cases, somebody can be much surer" in words and "can fail" not in words
 
 
 UNPROTECTED = "Not all answers were randomised"
@@ -168,7 +166,7 @@ def test_every_column_that_can_be_read_beside_a_report_is_named(tmp_path: Path) 
     card = ("report", str(said), "--design", "used=forced:1/6,1/6", "--by", "ward", "-o", str(page))
     run(*card)
     text = page.read_text()
-    assert "Whoever sees a report can read them too: ward." in text
+    assert "Whoever sees a report can read its public columns: ward." in text
     assert "The file also has the columns id, age, sold. Whoever sees the file can" in text
     # A study says that another column has what people ticked as well.
     of_question = 'values = ["no", "yes"]\ndesign = "forced:1/6,1/6"\n'
@@ -184,4 +182,4 @@ def test_every_column_that_can_be_read_beside_a_report_is_named(tmp_path: Path) 
     answers.write_text("\n".join(["age,ward,used", *(f"{20 + i % 9},n,no" for i in range(90))]))
     run("randomize", str(study), str(answers), "-o", str(reports))
     run("report", str(reports), "-o", str(page))
-    assert "Whoever sees a report can read them too: age, ward." in page.read_text()
+    assert "Whoever sees a report can read its public columns: age, ward." in page.read_text()
