@@ -31,8 +31,8 @@ _NO_WIDTH = re.compile(
 # No separator of folders, no hidden file, and short enough for a file name with more before it.
 _FILE_NAME = re.compile(r"\w[\w .-]{0,59}")
 FILE_NAME_RULE = (
-    "must have at most 60 characters, each a letter, a digit, a space or one of . _ -, because "
-    "files are named after groups"
+    "must begin with a letter or a digit, and have at most 60 letters, digits, spaces and signs "
+    ". _ -, because files are named after groups"
 )
 
 ALIKE = "must not have labels that look alike"

@@ -567,7 +567,7 @@ class _Work:
             yield (
                 f"{', '.join(names)} with {name} at epsilon {', '.join(budgets)}: tallies of so "
                 "many reports hold only how many reports support each value. Tallies of whole "
-                "reports would tell more, which is not measured here. To make one, write "
+                "reports would tell more, which is not measured here. To keep whole reports, write "
                 "mechanism.tally(mechanism.randomize(answers), keep_reports=True)."
             )
 

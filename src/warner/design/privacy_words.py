@@ -198,8 +198,8 @@ def about_draw(mechanism: OneOf | HiddenQuestion, name: str = "") -> str:
         return (
             f"Each device draws one of {what} once and for good, by chance and not by the answers. "
             "It reports only on what it drew, in all rounds. So all its rounds together spend at "
-            "most the largest epsilon of a question, not the sum. A device that loses its draw "
-            "draws again, and spends as much once more. Each further device of a person also "
+            "most the largest epsilon of a question, not the sum. If a device loses what it keeps, "
+            "it draws again, and spends as much once more. Each further device of a person also "
             "spends as much."
             f"{_unequal(mechanism, kind)}"
         )

@@ -419,6 +419,8 @@ class PerAttribute(Combined):
         parts_of_chosen = list(dict.fromkeys(self._part_of[name] for name in chosen))
         if len(parts_of_chosen) > ways:
             rule = f"must be at most {ways} questions, because the tally counts {ways} together"
+            if ways == 1:
+                rule = "must be one question, because the tally counts each question by itself"
             needed = len(parts_of_chosen)
             remedy = f"Name fewer questions, or count again with ways={needed} (--ways {needed})"
             raise ArgumentError("attributes", rule, ", ".join(parts_of_chosen), remedy)

@@ -109,8 +109,9 @@ class Exponential(Mechanism):
         nearest = self.requested * float(distances[1])
         if nearest < _LEAST_NATS:
             enough = 1.001 * _LEAST_NATS / float(distances[1])
-            rule = f"is too small: for these values it must be at least {enough:.4g}"
-            raise BudgetError("epsilon", rule, repr(self.requested), "Pass a larger epsilon")
+            rule = f"is too small: for the two closest values it must be at least {enough:.4g}"
+            remedy = "Pass a larger epsilon, or merge values that are close together"
+            raise BudgetError("epsilon", rule, repr(self.requested), remedy)
         size, furthest = len(classes), self.requested * float(distances[-1])
         # 64 binary digits for the least likely report, and more to tell the closest values apart.
         words = math.ceil(

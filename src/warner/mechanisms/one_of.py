@@ -291,8 +291,8 @@ class OneOf(MadeOfParts):
         if self.permanent and rng is None:
             self.encode(values)  # whose errors come first
             rule = (
-                "must be randomised on each person's device, which keeps what question was drawn "
-                "for the person"
+                "must be randomised on each person's device, which keeps the question that was "
+                "drawn for the person"
             )
             remedy = "Use warner.Device. To simulate one round, pass rng="
             raise ArgumentError("values", rule, None, remedy)

@@ -223,7 +223,7 @@ class Permanent(CountedAsAnother):
             raise ArgumentTypeError("mechanism", rule, kind(mechanism))
         nats, of_ever = budget(mechanism.requested), budget(forever, name="forever")
         if not nats < of_ever:
-            rule = f"must be larger than the epsilon of one round, {nats!r}"
+            rule = f"must be larger than the epsilon of one round, which is {nats!r}"
             remedy = "For only one round, use the mechanism without Permanent"
             raise BudgetError("forever", rule, repr(forever), remedy)
         try:
@@ -582,8 +582,8 @@ class MemoDevice:
                     "report on no more"
                 )
                 remedy = (
-                    "Send nothing in this round. The study says how many answers a device may "
-                    "report on: the key values of [repeat], or Permanent(..., values=...)"
+                    "Send nothing in this round. The key 'values' of [repeat] in the study says on "
+                    "how many answers a device may report"
                 )
                 raise MemoFullError("answer", rule, None, remedy)
             drawn = Reports(law, mechanism.memo.randomize_encoded(index, source))

@@ -323,7 +323,7 @@ class Planar(Mechanism):
             return min(cells, max(rows, columns), half)
         if cells > half:
             rule = (
-                f"is too small: noise reaches {cells} cells beyond the grid, but may reach {half}"
+                f"is too small: noise reaches {cells} cells beyond the grid, but {half} is the most"
             )
             remedy = "Pass a larger epsilon, or a grid of larger cells"
             raise BudgetError("epsilon", rule, repr(self.requested), remedy)

@@ -67,8 +67,8 @@ def built(where: str, spec: Spec, joint: Domain | None = None, rows: int = 1) ->
         if mechanism.shows_nonresponse:
             # A report could show that a person gave no answer, which is promised to be protected.
             lists = "list all combinations with" if domain.attributes else "list"
-            rule = f"must {lists} {NO_ANSWER!r}, because a report would show who gave no answer"
-            remedy = "Add it to this list"
+            rule = f"must {lists} {NO_ANSWER!r}: otherwise a report would show who gave no answer"
+            remedy = "Complete this list"
             raise broken(("sensitive",), rule, None, remedy, f"{where}.sensitive")
         several = spec.get("reports", 1)
         return Repeated(mechanism, several) if several > 1 else mechanism
@@ -286,11 +286,11 @@ def _option_problems(
     for option in options:
         if option not in allowed and option not in misspelt:
             names = [*allowed, "tags"] if cls.takes_tags else [*allowed]
-            has = f"its options are {', '.join(names)}" if names else "it has no options"
+            has = f"whose options are {', '.join(names)}" if names else "which has no options"
             remedy = meant(option, [key for key in ATTRIBUTE.keys if key not in ("keys", "tags")])
             if option in STUDY.keys and option not in _TABLES:
                 remedy = "This key is for the whole study: write it above the first table"
-            add(option, f"is not an option of {name}: {has}", remedy)
+            add(option, f"is not an option of {name}, {has}", remedy or "Leave out this key")
     return problems
 
 
@@ -299,7 +299,7 @@ _TABLES = ("attributes", "joint", "ask", "repeat", "public", "design", "collect"
 
 def _named(capability: str) -> str:
     """The names of the mechanisms that have a capability."""
-    return " and ".join(name for name, cls in MECHANISMS.items() if getattr(cls, capability))
+    return " or ".join(name for name, cls in MECHANISMS.items() if getattr(cls, capability))
 
 
 def stated_domain(spec: Spec) -> Domain:
@@ -331,7 +331,7 @@ def together(specs: Mapping[str, Spec], names: list[str], path: Path) -> Product
         with log.within():
             listed, where = (*path, "attributes", i), f"{in_words(path)}.attributes"
             if name not in specs:
-                rule = f"must name attributes of the study: {', '.join(specs)}"
+                rule = f"must name questions of the study: {', '.join(specs)}"
                 raise broken(listed, rule, show(name), meant(name, specs), where)
             if name in names[:i]:
                 raise broken(listed, f"names {name!r} twice", None, None, where)

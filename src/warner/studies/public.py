@@ -217,8 +217,8 @@ def check_groups(groups: list[dict[str, Any]], names: list[str], column: str) ->
             where = f"groups.{group['name']}.attributes.{name}"
             with log.within("groups", i, "attributes", name):
                 if name not in names:
-                    rule, near = f"must be one of {', '.join(names)}", meant(name, names)
-                    raise broken((), rule, None, near, where)
+                    rule = f"is not one of the questions {', '.join(names)}"
+                    raise broken((), rule, None, meant(name, names), where)
                 for key in _COMMON:
                     if key in change:
                         rule = (

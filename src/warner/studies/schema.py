@@ -156,7 +156,7 @@ def _checked_value(key: Key, value: Any, path: Path, log: ProblemLog) -> Any:
     checked = _checked(key.form, value, path, log)
     if len(log.problems) == before:
         if key.entries and len(checked) < key.entries:
-            log.keep([_problem(path, f"must have {key.entries} or more entries", value)])
+            log.keep([_problem(path, f"must have {key.entries} or more entries", len(checked))])
         for name, limit in key.limits.items():
             holds, words, _ = _LIMITS[name]
             if not holds(value, limit):

@@ -152,7 +152,7 @@ class Study(Hinting):
             largest = _largest_epsilon(stated)
             # Once, and not for each question; groups may have other epsilons, each its own study.
             if largest >= self._repeat["forever"] and "groups" not in stated:
-                rule = f"must be larger than the epsilon of one round, {largest!r}"
+                rule = f"must be larger than the epsilon of one round, which is {largest!r}"
                 remedy = "Raise forever, which covers all rounds, or lower the epsilon of one round"
                 got = repr(self._repeat["forever"])
                 log.add(("repeat", "forever"), rule, got, remedy)
@@ -191,8 +191,8 @@ class Study(Hinting):
         if self.budget is not None and self.epsilon > self.budget:
             self._fit_budget(self.budget)
         if self.budget is not None and self.delta > stated.get("delta", 0.0):
-            rule = f"{{}}: the deltas of all questions add up to {self.delta:.6g}"
-            remedy = f"Write delta = {self.delta!r} or more beside the line with budget"
+            rule = f"{{}}, because the deltas of all questions add up to {self.delta:.6g}"
+            remedy = f"Write delta = {self.delta!r} beside the line with budget"
             if "delta" not in stated:
                 raise broken(("budget",), rule.format("is needed"), None, remedy, "delta")
             raise broken(("delta",), rule.format("is exceeded"), repr(stated["delta"]), remedy)
@@ -974,7 +974,7 @@ def _check_names(names: list[str], log: ProblemLog) -> None:
                 raise broken((), rule, f"{other} and {name}", "Rename one of them", "attributes")
             taken.add(name.casefold())
             if not name or "." in name:
-                rule = "names must not be empty, and must not contain a point"
+                rule = f"names must not {'contain a point' if name else 'be empty'}"
                 remedy = f"Rename it, for example to {name.replace('.', '_')!r}" if name else None
                 raise broken((), rule, None, remedy, f"attributes.{name}")
             if (strange := unreadable(name)) is not None:

@@ -525,28 +525,22 @@ def collect_problems(table: Any) -> list[Problem]:
     times = {key: _checked_time(key, table.get(key), log) for key in ("opens", "closes")}
     opens, closes = times["opens"], times["closes"]
     if opens is not None and closes is not None and opens >= closes:
-        rule = f"must be later than collect.opens, {opens.isoformat()}"
+        rule = f"must be later than collect.opens, which is {opens.isoformat()}"
         log.add(("collect", "closes"), rule, closes.isoformat())
     people, step = _count(table.get("people", PEOPLE)), _count(table.get("step"))
     if people is not None and step is not None and step > people >= 1:
-        rule = f"must be at most collect.people, {people:,}; otherwise no result is ever published"
+        rule = f"must be at most collect.people, which is {people:,}"
         log.add(("collect", "step"), rule, f"{step:,}")
     origins = table.get("origins")
     for i, origin in enumerate(origins if isinstance(origins, list) else []):
         if isinstance(origin, str) and not _is_origin(origin):
-            rule = (
-                "must be a web address with https:// that ends after the name or port of the "
-                "server, in small letters and without a *"
-            )
+            rule = "must be https:// and the name of a server in small letters, and no path"
             remedy = 'For example "https://app.example.org" or "https://app.example.org:8443"'
             log.add(("collect", "origins", i), rule, show(origin), remedy, "collect.origins")
     log.keep(_token_problems(table))
     link = table.get("link")
     if isinstance(link, str) and not _LINK.fullmatch(link):
-        rule = (
-            "must be a web address that begins with https://, and has no ? or #, because what "
-            "follows them could name a person"
-        )
+        rule = "must be https://, the name of a server in small letters, and a path without ? or #"
         remedy = 'For example "https://example.org/thanks"'
         log.add(("collect", "link"), rule, show(link), remedy, "collect.link")
     contact = table.get("contact")
@@ -569,7 +563,7 @@ def _token_problems(table: Mapping[str, Any]) -> list[Problem]:
         return log.problems
     issuer, keys = tokens.get("issuer"), tokens.get("keys")
     if isinstance(issuer, str) and not _is_origin(issuer):
-        rule = "must be a web address with https:// that ends after the name or port of the server"
+        rule = "must be https:// and the name of a server in small letters, and no path"
         remedy = 'For example "https://codes.example.org" or "https://codes.example.org:8443"'
         log.add(("collect", "tokens", "issuer"), rule, show(issuer), remedy)
     for i, key in enumerate(keys if isinstance(keys, list) else []):

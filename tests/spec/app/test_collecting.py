@@ -560,7 +560,7 @@ def test_the_planned_number_can_be_stated(tmp_path: Path, monkeypatch: pytest.Mo
     refused = run("collect", "serve", tmp_path / "study.toml", "--step", 101)
     assert (
         refused.exit_code == 1
-        and "must be at most collect.people, 100" in refused.stderr
+        and "must be at most collect.people, which is 100" in refused.stderr
         and not seen
     )
 

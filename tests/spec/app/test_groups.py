@@ -260,9 +260,12 @@ def test_audit_and_plan_show_every_group(here: Path) -> None:
 @pytest.mark.parametrize(
     "change, complaint",
     [
-        (('name = "North"', 'name = "../x"'), "groups.name: must have at most 60 characters"),
+        (('name = "North"', 'name = "../x"'), "groups.name: must begin with a letter or a digit"),
         (('name = "North"', 'name = "south Side"'), "upper and lower case"),
-        (("[groups.attributes.pay]", "[groups.attributes.paid]"), "must be one of smokes, pay"),
+        (
+            ("[groups.attributes.pay]", "[groups.attributes.paid]"),
+            "is not one of the questions smokes, pay",
+        ),
         (
             ("[groups.attributes.smokes]\n", '[groups.attributes.smokes]\nvalues = ["a", "b"]\n'),
             "groups.South side.attributes.smokes.values: must be the same for all groups",

@@ -104,7 +104,7 @@ def test_attributes_of_different_groups_are_estimated_from_tables(here: Path) ->
     [
         (
             ('["a", "b"]', '["a", "z"]'),
-            "joint[1].attributes: must name attributes of the study: a, c, b",
+            "joint[1].attributes: must name questions of the study: a, c, b",
         ),
         (('["a", "b"]', '["a", "a"]'), "joint[1].attributes: names 'a' twice"),
         (('["a", "b"]', '["a"]'), "joint[1].attributes: must have 2 or more entries"),

@@ -69,7 +69,7 @@ line 8: attributes.smokes.epsilon: is missing. Is 'epsilom' a misspelt 'epsilon'
 line 11: attributes.units.interval: must be a table; got [0, 60]. Write for example interval = { low
 line 13: attributes.units: epsilon: must be above 0; got -1.0.
 line 16: attributes.weight.interval.bin: is not a key of a study file. Is 'bins' meant?
-line 19: attributes.weight.budget: is not an option of SquareWave: its options are cells. This key is
+line 19: attributes.weight.budget: is not an option of SquareWave, whose options are cells. This key is
 line 21: attributes.height.mechanism: is missing.
 line 22: attributes.height: high: must be greater than low
 line 26: attributes.condition: must have exactly one of the keys values, integers, interval, grid, items, words. Is 'value'
@@ -147,8 +147,9 @@ epsilon = 1
 def test_problems_of_groups_stand_where_the_group_or_the_common_table_has_them() -> None:
     with pytest.raises(StudyError) as caught:
         Study.parse(STUDY + GROUPS)
-    assert "line 21: groups.South.attributes.aeg: must be one of smokes, age. Is 'age' meant?" in (
-        str(caught.value)
+    assert (
+        "line 21: groups.South.attributes.aeg: is not one of the questions smokes, age. Is 'age' meant?"
+        in (str(caught.value))
     )
     sound = GROUPS.partition("[groups.attributes.aeg]")[0]
     with pytest.raises(StudyError) as caught:

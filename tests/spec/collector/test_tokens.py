@@ -99,11 +99,11 @@ def test_keys_come_back_from_their_file_and_from_a_study(tmp_path: Path) -> None
         ),
         (
             'issuer = "ISSUER/path"\nkeys = ["KEY"]\n',
-            "must be a web address with https:// that ends after the name",
+            "must be https:// and the name of a server in small letters",
         ),
         (
             'issuer = "http://codes.example.org"\nkeys = ["KEY"]\n',
-            "must be a web address with https:// that ends after the name",
+            "must be https:// and the name of a server in small letters",
         ),
         ('issuer = "ISSUER"\nkeys = ["abc"]\n', "must be a public key"),
         ('issuer = "ISSUER"\nkeys = []\n', "keys"),

@@ -758,7 +758,7 @@ def test_likelihoods_of_support_counts_are_said() -> None:
     assert found.notes == (
         f"mle, em:9 with {wide} at epsilon 4: tallies of so many reports hold only how many reports "
         "support each value. Tallies of whole reports would tell more, which is not measured here. "
-        "To make one, write mechanism.tally(mechanism.randomize(answers), keep_reports=True).",
+        "To keep whole reports, write mechanism.tally(mechanism.randomize(answers), keep_reports=True).",
     )
 
 

@@ -300,7 +300,7 @@ def test_what_is_refused() -> None:
     coin = RandomizedResponse(ABC, 1.0)
     refused(
         BudgetError,
-        "forever: must be larger than the epsilon of one round, 1.0",
+        "forever: must be larger than the epsilon of one round, which is 1.0",
         Permanent,
         coin,
         1.0,

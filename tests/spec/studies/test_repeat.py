@@ -55,7 +55,10 @@ def test_too_little_for_all_rounds_is_one_problem_of_the_table_repeat() -> None:
     attributes = "".join(f'[attributes.q{i}]\nvalues = ["a", "b"]\n' for i in range(4))
     text = f"{asked}{attributes}[repeat]\nrounds = 5\nforever = 2.0\n"
     said = refused(StudyError, "must be larger than the epsilon of one round", Study.parse, text)
-    assert "repeat.forever: must be larger than the epsilon of one round, 2.0; got 2.0" in said
+    assert (
+        "repeat.forever: must be larger than the epsilon of one round, which is 2.0; got 2.0"
+        in said
+    )
     assert said.count("must be larger") == 1 and "Permanent" not in said
     Study.parse(text.replace("forever = 2.0", "forever = 2.5"))
     # Too much for 64 bits is not a fault of the epsilon of one round.
@@ -168,7 +171,10 @@ def test_a_question_that_is_drawn_for_good_spends_what_its_own_rounds_do() -> No
     )
     answers = [{"setting": "high", "fine": "no"}]
     refused(
-        ArgumentError, "which keeps what question was drawn for the person", draw.randomize, answers
+        ArgumentError,
+        "which keeps the question that was drawn for the person",
+        draw.randomize,
+        answers,
     )
     tally = draw.tally(draw.randomize(answers * 9, np.random.default_rng(1)))
     refused(ArgumentError, "a person's rounds share the same noise", tally.per_person, 2)
@@ -652,7 +658,10 @@ def test_an_audit_of_questions_drawn_for_good_says_what_one_of_them_spends(tmp_p
     assert "at most epsilon = 1 in each round, and 2 in all 52 rounds if the answers stay" in said
     assert "a person spends up to epsilon 4 in all, because their device reports on one" in said
     assert "Each device draws one of 32 questions once and for good" in said
-    assert "loses its draw draws again, and spends as much once more. Each further device" in said
+    assert (
+        "loses what it keeps, it draws again, and spends as much once more. Each further device"
+        in said
+    )
     assert "128" not in said and "on each question" not in said
     read = json.loads(CliRunner().invoke(main, ["audit", str(path), "--json"]).output)
     assert read["questions"]["repeat"]["epsilon_of_values"] == pytest.approx(4.0)

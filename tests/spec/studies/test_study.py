@@ -67,7 +67,7 @@ def test_attributes_that_differ_only_in_case_are_refused_before_anything_is_writ
         (('variant = "oue"', 'variant = "best"'), "attributes.age: variant: must be"),
         (
             ('variant = "oue"', "kept = 0.5"),
-            "attributes.age.kept: is not an option of UnaryEncoding: its options are variant",
+            "attributes.age.kept: is not an option of UnaryEncoding, whose options are variant",
         ),
         (
             ("budget = 3.0", "budget = 2.0"),

@@ -254,7 +254,7 @@ def test_moments_travel_as_json() -> None:
         (("people = 2000", "people = 2.5"), "collect.people: must be a whole number; got 2.5."),
         (
             ("people = 2000", "step = 1001"),
-            "line 6: collect.step: must be at most collect.people, 1,000",
+            "line 6: collect.step: must be at most collect.people, which is 1,000",
         ),
         (("people = 2000", "step = 0"), "collect.step: must be at least 1; got 0."),
         (("16:00:00Z", "16:00:00"), "line 8: collect.closes: must be a date, a time and a"),
@@ -264,7 +264,7 @@ def test_moments_travel_as_json() -> None:
         (("2026-05-31T16:00:00Z", "1780000000"), "got 1780000000"),
         (
             ("05-31T16", "04-30T16"),
-            "line 8: collect.closes: must be later than collect.opens, 2026-05-01",
+            "line 8: collect.closes: must be later than collect.opens, which is 2026-05-01",
         ),
         (("05-31T16:00:00", "05-01T06:00:00"), "collect.closes: must be later than collect.opens"),
         (

@@ -204,7 +204,7 @@ def test_names_and_texts_that_toml_must_escape_come_back(tmp_path: Path) -> None
 
 def test_no_file_and_a_name_that_no_study_can_have() -> None:
     refused = run("new", "--secret", "a.b", "--values", "a.b=x,y", "--no-ask", ok=False).stderr
-    assert "attributes.a.b: names must not be empty, and must not contain a point" in refused
+    assert "attributes.a.b: names must not contain a point." in refused
     refused = run("new", "--secret", "a", "--values-from-data", ok=False).stderr
     said = (
         "Error: --values-from-data: can be used only with a file of answers. Name the file: warner"
@@ -241,10 +241,7 @@ def test_for_a_number_of_people_mechanisms_are_those_that_plan_proposes() -> Non
 def test_a_column_that_no_study_can_name_is_refused_before_anything_is_written(here: Path) -> None:
     Path("b.csv").write_text("No. of units,smokes\n3,yes\n4,no\n")
     refused = run("new", "b.csv", "-o", "b.toml", "--secret", "No. of units", ok=False).stderr
-    assert (
-        "names must not be empty, and must not contain a point. Rename it, for example to 'No_ of"
-        in refused
-    )
+    assert "names must not contain a point. Rename it, for example to 'No_ of" in refused
     assert not Path("b.toml").exists()
 
 
