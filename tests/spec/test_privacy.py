@@ -12,7 +12,7 @@ import warner
 from tests.refusals import refused
 from warner import Integers, UtilityOptimizedRR
 from warner._core.exact import log_ratio
-from warner.errors import ArgumentError, MismatchError, WarnerError
+from warner.errors import ArgumentError, BudgetError, MismatchError, WarnerError
 from warner.privacy import LDP, OSLDP, ULDP, ApproximateLDP, MetricLDP
 from warner.privacy.guarantees import Guarantee
 from warner.privacy.report_laws import ambiguous_report, worst_ratio
@@ -133,6 +133,7 @@ def test_an_infinite_budget_has_an_infinite_total() -> None:
         metric = MetricLDP(epsilon, diameter)
         assert metric.total == metric.relaxed().epsilon == math.inf
     assert LDP(math.inf).total == math.inf
+    refused(BudgetError, "too large to compute with. To turn protection off", LDP, 10**400)
 
 
 # Guarantees compose where a proposition says so.

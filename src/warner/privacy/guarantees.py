@@ -183,7 +183,7 @@ class LDP(Guarantee):
     def __post_init__(self) -> None:
         if isinstance(self.epsilon, bool) or not isinstance(self.epsilon, int | float):
             raise ArgumentTypeError("epsilon", "must be a number", kind(self.epsilon))
-        if self.epsilon > sys.float_info.max and not math.isinf(self.epsilon):
+        if sys.float_info.max < self.epsilon != math.inf:
             rule = "is too large to compute with"
             raise BudgetError("epsilon", rule, None, "To turn protection off, pass math.inf")
         if not self.epsilon >= 0:
