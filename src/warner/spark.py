@@ -173,7 +173,10 @@ class _Randomizing:
         """The generator of this partition."""
         number = partition()
         if number is None:  # all partitions would draw the same numbers
-            rule = "can be used only with an engine that numbers its partitions, as Spark does"
+            rule = (
+                "cannot be used with this engine, which does not number its partitions as Spark "
+                "does"
+            )
             raise ArgumentError("seed", rule, None, "Leave out the argument seed")
         return np.random.default_rng([seed, number])
 
@@ -271,7 +274,10 @@ def read_submissions(study: Any, frame: Any, column: str = "value") -> Any:
     reading = _Reading(SubmissionFormat(study))
     kinds = _kinds(study.public, study.mechanisms)
     if taken := sorted({_ID, _REFUSED} & kinds.keys()):
-        rule = f"must have no column called {taken[0]}, because the result has one of its own"
+        rule = (
+            f"must have no column called {taken[0]}, because the result has its own column of this "
+            "name"
+        )
         raise ArgumentError("study", rule, None, f"Rename {taken[0]} in the study")
     columns = _declared({_ID: "binary", _REFUSED: "string", **kinds})
     return frame.select(column).mapInArrow(reading.read, columns)
@@ -352,7 +358,7 @@ def stream_tallies(
             "frame", "must be a stream of Spark", None, "Count other frames with warner.spark.tally"
         )
     if study.collect.access == "invited":
-        rule = "must not be by invitation, because Spark does not know the codes"
+        rule = "must not be by invitation, because Spark cannot check the codes of invited people"
         raise ArgumentError(
             "study", rule, None, "Collect the answers with the command: warner collect serve"
         )
@@ -573,7 +579,7 @@ class _Job:
         if slow := {name: m for name, m in self.mechanisms.items() if name not in quick}:
             tallies |= replace(self, mechanisms=slow)._by_workers(frame)
         if len({tally.n for tally in tallies.values()}) > 1:
-            rule = "has other rows each time that Spark computes it"
+            rule = "gives different rows each time that Spark computes it"
             remedy = "Write the frame to files once, and count the files"
             raise ReportError("frame", rule, None, remedy)
         return {name: tallies[name] for name in self.counted}

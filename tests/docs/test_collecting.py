@@ -207,7 +207,7 @@ def test_every_command_of_the_lesson_runs(servers: _Servers) -> None:
     assert [command.split()[1] for command in commands] == ["demo", "collect", "estimate", "audit"]
     (study,) = re.findall(r"```toml\n(.*?)```", text, re.S)
     Path("class.toml").write_text(study)
-    assert "All took" in run(*shlex.split(commands[0])[1:]).output
+    assert "This took" in run(*shlex.split(commands[0])[1:]).output
     servers.start(commands[1], "lan")
     (token,) = servers.ready()
     address = servers.addresses["lan"]

@@ -95,7 +95,9 @@ class PlainErrors(click.Command):
             root = None if context is None else context.find_root()
             if root and context and any(name in p.opts for p in root.command.params):
                 command = context.command_path.removeprefix(str(root.info_name)).strip()
-                rule = f"Write {name} before the name of the command: warner {name} {command} ..."
+                rule = (
+                    f"{name} must stand before the name of the command: warner {name} {command} ..."
+                )
                 raise click.UsageError(rule, context) from None
             if name == "--drop-missing" and context:
                 rule = f"There is no option {name!r} here. {_LEFT_OUT}"
@@ -107,7 +109,7 @@ class PlainErrors(click.Command):
         except MemoryError:
             remedy = "Use fewer questions or values, or a computer with more memory"
             raise click.ClickException(
-                message("memory", "this task needs more than this computer has", None, remedy)
+                message("memory", "is too small for this task", None, remedy)
             ) from None
         except BrokenPipeError:
             sys.stderr.close()
@@ -116,7 +118,7 @@ class PlainErrors(click.Command):
             is_full = error.errno == errno.ENOSPC
             name = without_secrets(str(error.filename or ("disk" if is_full else "file")))
             remedy = (
-                "Free space where the output and temporary files are written" if is_full else ""
+                "Make space on the disks of the output and of temporary files" if is_full else ""
             )
             raise click.ClickException(
                 message(name, error.strerror or type(error).__name__, None, remedy)
@@ -143,14 +145,14 @@ _OPTION_HERE = {
 
 # Who gave no answer is left out, or kept, where answers are randomised: reports have no gaps.
 _LEFT_OUT = (
-    'To leave out people who gave no answer, write missing = "drop" into the study file before you '
-    "run warner randomize. If people answered on paper, add --drop-missing to warner estimate, "
-    "report or regress"
+    'To leave out people who gave no answer, write missing = "drop" into the study file, and then '
+    "run warner randomize. Only answers on paper are left out later: by warner estimate, report or "
+    "regress with --drop-missing"
 )
 
 _IN_THE_STUDY = (
-    "The study file states it: write a line such as epsilon = 1.5 into the table of a question, or "
-    "budget = 1.5 at the top of a draft for warner plan"
+    "Epsilon stands in the study file. Write a line such as epsilon = 1.5 under the line "
+    "[attributes.NAME] of each question"
 )
 
 # What is asked for under another name: words of older texts and of other programs.
@@ -193,7 +195,7 @@ class _Group(PlainErrors, click.Group):
                 raise click.UsageError(rule, ctx)
             if name in _OF_PAPERS:
                 is_clone = Path("papers/__main__.py").is_file()
-                run = "Run" if is_clone else "In a clone of the repository of warner, run"
+                run = "Run" if is_clone else "In a git clone of warner, run"
                 rule = f"There is no command {name!r}. {run}: python -m papers --list"
                 raise click.UsageError(rule, ctx)
         return super().resolve_command(ctx, args)
@@ -201,10 +203,10 @@ class _Group(PlainErrors, click.Group):
 
 @click.group(
     cls=_Group,
-    epilog="A command ends with status 0 when all is done, 1 after an error or a failed audit, 2 "
-    "for a wrong command line, 75 where another run uses the same checkpoint (try again later), "
-    "and 130 after Ctrl-C. To complete commands with the Tab key, run in "
-    'bash: eval "$(_WARNER_COMPLETE=bash_source warner)". In zsh or fish, write zsh_source or '
+    epilog="The exit status of a command is 0 if all is done, 1 after an error or a failed audit, "
+    "2 if the command line is wrong, and 130 after Ctrl-C. It is 75 if another run uses the same "
+    "file of --checkpoint: try again later. To complete commands with the Tab key, run in bash:"
+    ' eval "$(_WARNER_COMPLETE=bash_source warner)". In zsh or fish, write zsh_source or '
     "fish_source in place of bash_source.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
@@ -214,8 +216,8 @@ class _Group(PlainErrors, click.Group):
     "plug_ins",
     metavar="FILE.py",
     multiple=True,
-    help="A Python file, or the name of a Python module, to run first. It can add your own ways of "
-    "randomising and estimating (warner.register). May be repeated.",
+    help="A Python file or module that is run first. With warner.register it can add your own ways "
+    "of randomising and estimating. May be repeated.",
 )
 @click.option(
     "-q",
@@ -229,8 +231,7 @@ class _Group(PlainErrors, click.Group):
 def main(plug_ins: tuple[str, ...]) -> None:
     """Learn how common sensitive answers are, without collecting them.
 
-    \b
-    values --randomize--> reports --tally--> tally --estimate--> shares with intervals
+    \b    answers --randomize--> reports --tally--> tally --estimate--> shares with intervals
     answers counted on paper --estimate (with --design)--> shares with intervals
 
     A study file (TOML) says what is asked, which answers are possible and how they are randomised.

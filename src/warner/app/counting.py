@@ -108,7 +108,7 @@ def count_all(paths: Sequence[str], request: CountRequest, checkpoint: str | Non
     _refuse_alike(members)
     _refuse_repeated(paths, members)
     if checkpoint is not None and "-" in members:
-        rule, remedy = "cannot be used with standard input", "Name a file to count"
+        rule, remedy = "cannot be used with standard input", "Name a file in place of -"
         raise ArgumentError("--checkpoint", rule, None, remedy)
     files_to_count = [file for files_of_path in members.values() for file in files_of_path]
     states = {file.path: (0, 0) if file.path == "-" else file.state() for file in files_to_count}
@@ -183,14 +183,11 @@ def _count_members(
                 sums[path].empty.append(file.name)
                 continue
             if request.require_headers and counted.foreign:
-                rule = (
-                    "was not written by warner, or was saved again by another program. It does not "
-                    "say whether "
-                )
-                rule += "it is complete" if counted.named else "its reports are of this study"
+                what = "it is complete" if counted.named else "its reports are of this study"
+                rule = f"was written by another program, so it does not say whether {what}"
                 remedy = (
-                    "Leave the file out or, if you know that all reports are of this study, run "
-                    "with --of-this-study in place of --require-headers"
+                    "Leave the file out. If you know that all its reports are of this study, write "
+                    "--of-this-study in place of --require-headers"
                 )
                 raise FileError(file.name, rule, None, remedy)
             others.refuse_copy(sums[path].path, file.name, file.path == path, counted)
@@ -224,9 +221,9 @@ def files_of(path: str) -> list[DataFile]:
     if left_out:
         name = in_one_line(redacted_address(path))
         many = plural(len(left_out), "file was", "files were")
-        whose = "the ending of its name" if len(left_out) == 1 else "the endings of their names"
+        whose = "its name has" if len(left_out) == 1 else "their names have"
         first = in_one_line(redacted_address(left_out[0]))
-        note(f"{name}: {many} left out because of {whose}. The first is {first}.")
+        note(f"{name}: {many} left out, because {whose} no known ending. The first is {first}.")
     return members
 
 
@@ -237,10 +234,10 @@ def _refuse_alike(sources: Mapping[str, Sequence[DataFile]]) -> None:
         for path in paths:
             if named.setdefault(redacted_address(path), path) != path:
                 rule = (
-                    "stands for several addresses, which differ only in their passwords or in what "
-                    "follows a question mark"
+                    "stands for several addresses, which differ only in the password or after the "
+                    "question mark"
                 )
-                remedy = "Count each address in a run of its own"
+                remedy = "Count each address with a command of its own"
                 raise ArgumentError(redacted_address(path), rule, None, remedy)
 
 
@@ -256,7 +253,7 @@ def _refuse_repeated(paths: Sequence[str], sources: Mapping[str, Sequence[DataFi
             first, other = seen.setdefault(file.place, (path, file.name))
             if first != path:
                 got = f"{redacted_address(first)} and {redacted_address(path)}"
-                rule = f"is named by both {got}, and would be counted twice"
+                rule = f"is in both {got}, and would be counted twice"
                 raise ArgumentError(file.name, rule, None, "Name it only once")
             if other != file.name:
                 rule = f"is the same file as {other}, and would be counted twice"
@@ -395,19 +392,20 @@ class GroupTotals:
             self.totals[counted.group] = dict(counted.tallies)
             return
         if sums.keys() != counted.tallies.keys():
-            remedy = "Count them in separate runs"
+            remedy = "Count the two files with two commands"
             files = (first, sums), (path, counted.tallies)
             raise other_questions("files", *files, remedy=remedy)
         for name, tally in counted.tallies.items():
             require_same(sums[name].header, tally.header, f"{name!r} in {first} and in {path}")
             marks = {sums[name].simulated, tally.simulated}
             if len(marks) > 1 and not self.allow_simulated:
-                rule = "must not mix simulated and real reports"
+                made_up, real = (path, first) if tally.simulated else (first, path)
+                rule = f"holds simulated reports, but {real} holds real reports"
                 remedy = (
-                    "Count them in separate runs, or add --allow-simulated to count all as "
-                    "simulated"
+                    "Count the two files with two commands, or add --allow-simulated to count all "
+                    "as simulated"
                 )
-                raise MismatchError("files", rule, f"{first} and {path}", remedy)
+                raise MismatchError(made_up, rule, None, remedy)
             sums[name] = merge_apart([sums[name].marked(any(marks)), tally.marked(any(marks))])
 
 
@@ -506,9 +504,9 @@ def _count_foreign(source: DataFile, path: str, plan: Study, request: CountReque
     for name, column in texts.items():
         if name in opened.names and name != column:
             warning(
-                f"{source.name} has a column {name!r} beside the reports on {name!r}. If "
-                "this column holds the true answers, they are not protected. Do not ask this "
-                "question in the other program."
+                f"{source.name} has a column {name!r} beside the reports on {name!r}. If this "
+                "column holds the true answers, they are not protected. The program that wrote "
+                "this file must not ask this question."
             )
     others = {name: m for name, m in plan.mechanisms.items() if name not in texts}
     stated = opened.stated(others, foreign_files.named_columns(opened, others, columns, ways))
@@ -545,10 +543,10 @@ def _warn_of_rounds(sums: Sequence[GroupTotals], plan: Study | None) -> None:
     if not silent or sum(len(one.own) + len(one.foreign) for one in sums) < 2:
         return
     number = None if plan is None else plan.round
-    counted_as = f" They are counted as round {number}, which the study says." if number else ""
+    counted_as = f" They are counted as round {number}, as the study says." if number else ""
     how = "with the study file of that round" if number else "with --round N"
     text = (
-        f"{_few(silent)}: nothing in these reports says of which round they are.{counted_as} "
+        f"{_few(silent)}: the reports do not say which round they are from.{counted_as} "
         f"{OF_TWO_ROUNDS} Then count each round by itself, {how}."
     )
     warning(text)
@@ -584,11 +582,11 @@ def _say_foreign(sums: Sequence[GroupTotals], codes: str, marked: bool, is_open:
     where = f" in {files_read:,} files" if files_read > 1 else ""
     whole, they = ("the files are", "files do") if files_read > 1 else ("the file is", "file does")
     checked = "belongs to this study and " * (not codes)
-    unknown = series(_unknown(sums[0], marked, whole), "or")
+    unknown = series(_unknown(sums[0], marked, whole), "and")
     counted_as = (
         f" The reports were counted with what the study says: {codes}. Answers that were not "
-        "randomised can look the same. To refuse files from other programs, add --require-headers. "
-        "If you know that all these reports are of this study, add --of-this-study."
+        "randomised can look the same. If you know that all these reports are of this study, add "
+        "--of-this-study. To refuse files from other programs, add --require-headers."
         if codes and is_open
         else ""
     )
@@ -599,9 +597,9 @@ def _say_foreign(sums: Sequence[GroupTotals], codes: str, marked: bool, is_open:
         beside = f" Also counted: {report_files} from warner with {reports}."
     text = (
         f"{_few([one.path for one in sums])}: written by another program, "
-        f"{plural(rows, 'row', 'rows')}{where}. Every report {checked}is one that the study's "
-        f"mechanisms can send. The {they} not say {unknown}, so this could not be checked."
-        f"{counted_as}{beside}"
+        f"{plural(rows, 'row', 'rows')}{where}. Every report {checked}is one that the mechanisms "
+        f"of the study can send. Not checked, because the {they} not say it: "
+        f"{unknown}.{counted_as}{beside}"
     )
     # Also with --quiet: reports of another epsilon would be counted without a word.
     if codes and is_open:
@@ -617,7 +615,6 @@ def _say_foreign(sums: Sequence[GroupTotals], codes: str, marked: bool, is_open:
 _FORMAT = "warner-checkpoint"
 _SCHEMA = 1
 _START = b'{"asked":'
-_ANEW = "To count all files again, delete the file of --checkpoint"
 _OPTIONS = {"by": "--by", "columns": "--column", "ways": "--ways", "keep_reports": "--keep-reports"}
 
 
@@ -640,6 +637,7 @@ class Checkpoint:
 
     def __init__(self, path: str, request: Mapping[str, Any], inputs: Iterable[DataFile]) -> None:
         self._path = path
+        self._anew = f"To count all files again, delete {path}"
         self._entries: dict[str, dict[str, Any]] = {}  # by the real paths of files, or addresses
         self._known: dict[str, dict[str, Any]] = {}  # those of the files to count, by their paths
         self._file: BinaryIO = open(path, "a+b")  # noqa: SIM115 - closed by __exit__
@@ -704,28 +702,31 @@ class Checkpoint:
 
     def _altered(self) -> FileError:
         return FileError(
-            self._path, "is a file for --checkpoint, and was changed or damaged", None, _ANEW
+            self._path,
+            "was written by --checkpoint, and was changed or damaged since",
+            None,
+            self._anew,
         )
 
     def _other_file(self) -> FileError:
-        remedy = "Give --checkpoint a file that does not exist yet, or one that it wrote"
+        remedy = "Name a file that does not exist yet"
         return FileError(self._path, "was not written by --checkpoint", None, remedy)
 
     def _otherwise(self, head_read: Mapping[str, Any], request: Mapping[str, Any]) -> ArgumentError:
         """The error of a checkpoint of another study or of other options."""
         there = head_read["asked"]
-        remedy = "Give the same options as then, or name another file with --checkpoint"
+        remedy = "Use the same options again, or name another file with --checkpoint"
         if head_read.get("schema") != _SCHEMA:
-            rule, remedy = "was written by another version of warner", _ANEW
+            rule, remedy = "was written by another version of warner", self._anew
         elif there.get("study") != request["study"]:
             rule, remedy = "was made with another study", "Name another file with --checkpoint"
             if None in (there.get("study"), request["study"]):
-                with_study = "with --study, and this run has none"
-                without = "without --study, and this run has one"
+                with_study = "with --study, but this command has no --study"
+                without = "without --study, but this command has a --study"
                 rule = f"was made {with_study if request['study'] is None else without}"
         else:
             others = [name for key, name in _OPTIONS.items() if there.get(key) != request[key]]
-            rule = f"was made with other values of {', '.join(others)}"
+            rule = f"was made with another value of {', '.join(others)}"
         return ArgumentError(self._path, rule, None, remedy)
 
     def _parsed(self, line: bytes) -> dict[str, Any]:
@@ -761,9 +762,7 @@ class Checkpoint:
             many = "1 file that is" if len(left) == 1 else f"{len(left):,} files that are"
             first = min(entry["file"] for entry in left.values())
             rule = f"holds counts of {many} not named in this command; the first is {first}"
-            remedy = (
-                f"If files were removed or moved, put them back, or name them as before. {_ANEW}"
-            )
+            remedy = f"Put removed files back, and name all counted files. {self._anew}"
             raise ArgumentError(self._path, rule, None, remedy)
 
     def knows(self, file: DataFile) -> bool:
@@ -780,7 +779,7 @@ class Checkpoint:
                 seal = foreign_files.content_digest(path)
             if seal != entry["seal"]:
                 rule = f"was changed after it was counted for {self._path}"
-                raise FileError(file.name, rule, None, _ANEW)
+                raise FileError(file.name, rule, None, self._anew)
         try:
             tallies = parse_tallies(entry["tallies"].encode(), self._path)
         except WarnerError:
@@ -793,7 +792,7 @@ class Checkpoint:
         """Keep what was counted in a file, after it passed all checks."""
         if file.state() != before:
             rule = "was changed while it was counted"
-            raise FileError(file.name, rule, None, "Count it again")
+            raise FileError(file.name, rule, None, "Run the command again")
         self._append(
             {
                 "file": file.name,

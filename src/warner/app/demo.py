@@ -84,7 +84,7 @@ def run(folder: Path, rng: np.random.Generator | None, simulation: bool) -> None
     )
     made = ", ".join(name for name in _FILES if (folder / name).exists())
     show(
-        f"All took {estimated - start:.1f} s: {randomised - start:.1f} s to randomise and write, "
+        f"This took {estimated - start:.1f} s: {randomised - start:.1f} s to randomise and write, "
         f"{counted - randomised:.1f} s to read and count, {estimated - counted:.1f} s to estimate. "
         f"Written to {folder}{'/' if not str(folder).endswith('/') else ''}: {made}.",
         "To begin with your own answers, run: warner new YOUR_ANSWERS.csv. For the list of "

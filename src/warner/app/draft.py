@@ -315,16 +315,23 @@ class Draft:
         """The values of an attribute, with the placeholders of tags."""
         mechanism = asked_mechanisms(self.study)[attribute]
         if "keys" in self.data["attributes"][attribute]:
-            rule = 'has keys with values, for which "warner plan" proposes nothing'
-            remedy = "Write mechanism = 'KeyValue' and an epsilon into its table"
+            rule = "has keys with values, and warner plan cannot propose a mechanism for these"
+            remedy = (
+                'Write mechanism = "KeyValue" and an epsilon under the line '
+                f"[attributes.{attribute}]"
+            )
             raise ArgumentError(f"attributes.{attribute}", rule, None, remedy)
         if not isinstance(mechanism, OneOf):
             return mechanism.domain
         if any(len(block) > 1 for block in mechanism.blocks):
             rule = (
-                'asks each person about a pair of items, for which "warner plan" proposes nothing'
+                "asks each person about a pair of items, and warner plan cannot propose an epsilon "
+                "for pairs"
             )
-            remedy = 'Write an epsilon, or the line each = "one"'
+            remedy = (
+                f"Write an epsilon under the line [attributes.{attribute}]. To get a proposal "
+                'instead, write each = "one" there'
+            )
             raise ArgumentError(f"attributes.{attribute}", rule, None, remedy)
         return next(iter(mechanism.parts.values())).domain  # no or yes, of each item
 
@@ -354,7 +361,7 @@ class Draft:
     def completed(self, planned: Mapping[str, Planned], comments: Mapping[str, list[str]]) -> str:
         """The text of the study with the proposed lines, all else as it was."""
         if self.text.lstrip().startswith("{"):
-            rule = "is written as JSON, and only a study in TOML can be completed"
+            rule = "is written as JSON, but warner plan can complete only a study in TOML"
             raise StudyError("study", rule, None, "Write the study as TOML")
         text, data = self.text, json.loads(json.dumps(dict(self.data), default=str))
         for attribute, proposed in planned.items():

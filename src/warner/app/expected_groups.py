@@ -39,8 +39,8 @@ def require_named(
         domains: their values, as far as they are known.
     """
     if expected and not columns:
-        remedy = f"Add --by COLUMN, or leave out {_OPTION}"
-        raise ArgumentError(_OPTION, "can be used only if groups are counted", None, remedy)
+        remedy = "Add --by COLUMN"
+        raise ArgumentError(_OPTION, "needs groups, but this command counts none", None, remedy)
     values: dict[str, list[str]] = {}
     for text in expected:
         name, sign, words = text.partition("=")
@@ -78,7 +78,7 @@ def require_groups(totals: Iterable[Mapping[str, Tally]], expected: Collection[s
     others = sorted(counted.difference(named))
     problems = [f"no reports of {_in_words(missing)} were counted"] if missing else []
     if others:
-        problems.append(f"reports of {_in_words(others)} were counted, which you did not name")
+        problems.append(f"reports of {_in_words(others)} were counted, but not expected")
     if problems:
         check = ". ".join([_LESS] * bool(missing) + [_MORE] * bool(others))
         _refuse(_OPTION, "; ".join(problems), check)
@@ -95,7 +95,7 @@ def _values(name: str, words: str, domain: Domain | None) -> list[str]:
     if not dots:
         return [word.strip() for word in words.split(",")]
     if domain is None or not domain.is_ordered:
-        rule = "can have a range, FIRST..LAST, only for a column of dates or numbers in the study"
+        rule = f"has a range, but the study states no dates and no numbers for the column {name}"
         remedy = "Name all values, with commas between them"
         raise ArgumentError(_OPTION, rule, show(words), remedy)
     try:

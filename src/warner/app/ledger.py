@@ -28,8 +28,9 @@ from warner.studies.study import Study
 
 _FORMAT = "warner-ledger"
 _NOTE = (
-    "Keep this file as secret as the answers, and delete it together with the answers: whoever has "
-    "this file can guess the answers of all people, and check whether the whole guess is right. "
+    "Keep this file as secret as the answers, and delete it together with the answers. Whoever has "
+    "this file can guess the answers of all people, and then check whether the whole guess is "
+    "right. "
     'The command "warner randomize" needs this file to notice answers that were randomised before.'
 )
 _BITS = 64.0  # of surprise: no equal answers by chance, and none that are found by trying
@@ -102,20 +103,21 @@ class Ledger:
             if not before:
                 continue
             spent, many = sum(before.values()), max(before)
-            those = "answers" if many == n else f"the first {many:,} of {n:,} answers,"
+            those = "all its answers" if many == n else f"the first {many:,} of {n:,} answers"
             in_all = spent + studies[group].epsilon
             remedy = (
                 "Use the earlier reports"
                 if many == n
-                else "Randomise only the new answers, from a file without the others"
+                else "Put the new answers alone into a file, and randomise that file"
             )
             record = series([file.path for file in self._files if file.before(group)], "and")
             raise ArgumentError(
                 "standard input" if self._answers == "-" else self._answers,
-                "must not hold answers that were randomised before",
-                f"{those} on which epsilon = {spent:.10g} was spent, according to {record}",
-                f"{remedy}. If you add --again, new reports are made, and each person spends "
-                f"epsilon = {in_all:.10g} in all",
+                f"holds answers that were randomised before: {those}. According to {record}, "
+                f"epsilon = {spent:.10g} was spent on them",
+                None,
+                f"{remedy}. With --again, warner makes new reports, and each person spends epsilon "
+                f"= {in_all:.10g} in all",
             )
 
     def _before(self, group: str | None) -> dict[int, float]:
@@ -242,7 +244,7 @@ class _LedgerFile:
             reason = error.strerror or type(error).__name__
             rule, remedy = "cannot be written", "Name another file with --ledger"
             if not self._is_own:
-                rule = "cannot be read, so nobody knows which answers it records"
+                rule = "may record answers that were randomised before, but cannot be read"
                 remedy = "Make the file readable, or move it to another folder"
             problem = FileError(self.path, rule, reason, remedy)
         if problem is not None:
@@ -285,6 +287,7 @@ class _LedgerFile:
         rule = "is not a ledger of warner, or was changed"
         remedy = "Put back the file as it was, or name another file with --ledger"
         if not self._is_own:
+            rule = "is a ledger of warner, but was changed"
             remedy = "Put back the file as it was, or move it to another folder"
         raise FileError(self.path, rule, None, remedy)
 

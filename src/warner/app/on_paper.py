@@ -51,8 +51,8 @@ group_option = click.option(
     "--group",
     metavar="NAME[=FIRST,SECOND]",
     help="For a design in which two groups of people have different cards: the column that says "
-    "who is in which group. If its entries are not 1 and 2, name them, beginning with the first "
-    "group: card=red,blue.",
+    "who is in which group. If this column holds other words than 1 and 2, add the words of the "
+    "first and the second group: card=red,blue.",
 )
 
 
@@ -87,7 +87,10 @@ def people_of_counts(
         if not is_of_counts(near, designs.values()):
             return None
         if len(designs) > 1:
-            rule = "has counts, in which nobody's answers to several questions are together"
+            rule = (
+                "has counts for each question by itself, so a formula can have only one of its "
+                "questions"
+            )
             remedy = "Name one question in FORMULA"
             raise FileError(path, rule, ", ".join(designs), remedy)
         ((name, design),) = designs.items()
@@ -172,8 +175,8 @@ def paper_options(of_groups: bool = False) -> Callable[..., Any]:
             metavar="NAME:CHANCES",
             help="The design of the card with which people randomised their answers on paper. Also "
             "give what they said: with --counts, or as a table in place of TALLY. With NAME=DESIGN "
-            "you name the question. A table needs no --design if --study states it. "
-            f"Designs: {_OF_ONE}{more} The Python module warner.designs explains them.",
+            "you name the question. A table needs no --design if the file of --study states the "
+            f"design. Designs: {_OF_ONE}{more} The Python module warner.designs explains them.",
         ),
         click.option(
             "--counts",
@@ -183,9 +186,9 @@ def paper_options(of_groups: bool = False) -> Callable[..., Any]:
             f"same=680,different=320 or yes=40,no=60.{once}",
         ),
         drop_missing_option(
-            "If a table of answers on paper has a row for each person: leave out people without "
-            "an answer, or with an empty cell, or NA, in a column of --by. The command says how "
-            "many they are."
+            "Leave out people who have an empty cell, or NA, in the question or in a column of "
+            "--by. This is for tables of answers on paper with a row for each person. The command "
+            "says how many people are left out."
         ),
     )
 
@@ -290,17 +293,15 @@ class OnPaper:
                 remedy = f"Add --counts {_example(words)}, or name a table such as counts.csv"
             raise ArgumentError("--design", rule, None, remedy)
         if self.drop_missing and self.given is None and self.study is None:
-            raise self._needs_people("with --design")
+            raise self._needs_people(", and --design")
         if self.drop_missing and (self.counts or self.is_of_groups):
             rule = "cannot be used with --counts, because --counts holds only people who answered"
             if not self.counts:
-                rule = (
-                    "needs a design in which everybody has the same card, and the two groups of "
-                    f"{self.design} have different ones"
-                )
+                cards = "because its two groups have different cards"
+                rule = f"cannot be used with {self.design}, {cards}"
             raise ArgumentError("--drop-missing", rule, None, "Leave out --drop-missing")
         if len(self.counts) > 1 and not self.is_of_groups:
-            rule, got = "must be given once for this design", f"{len(self.counts)} times"
+            rule, got = "must be given only once for this design", f"{len(self.counts)} --counts"
             raise ArgumentError("--counts", rule, got)
         if self.counts and files:
             rule, remedy = "cannot be used with a file", f"Leave out the file. {COUNTS_BY_GROUP}"
@@ -353,7 +354,7 @@ class OnPaper:
         if not cards:
             self._require_column(path)
             if self.drop_missing:
-                raise self._needs_people(f"and {path} is none")
+                raise self._needs_people(f", but {path} is not such a table")
             if self.study is not None and _has_counts(path, self.study):
                 from warner.app.commands.collecting import tallies_of_counts
 
@@ -395,13 +396,13 @@ class OnPaper:
         if {"report", *itertools.chain(*reports)}.isdisjoint(names):
             first = next(iter(cards))
             rule = f"has no column {' and no column '.join(map(repr, cards))} with what people said"
-            remedy = f"Rename the column of what they said to the name of its question, {first}"
+            remedy = f"Give the column with what people said the name of its question, {first}"
             raise FileError(path, rule, None, remedy)
 
     @staticmethod
     def _needs_people(which: str) -> ArgumentError:
         """The error of --drop-missing without a table of what people said."""
-        rule = f"needs a table of answers on paper with a row for each person, {which}"
+        rule = f"needs a table with a row for each person who answered on paper{which}"
         return ArgumentError("--drop-missing", rule, None, "Leave out --drop-missing")
 
     def _count(
@@ -467,16 +468,16 @@ class OnPaper:
         if unused:
             named = " ".join(f"--{role} {name}" for role, name in unused.items())
             say(
-                f"Columns that are not used: {', '.join(unused.values())}. If they say how people "
-                f"were drawn, add {named}."
+                f"Columns that are not used: {', '.join(unused.values())}. If these columns say "
+                f"how people were drawn, add {named}."
             )
 
     def _say_groups(self, where: str, names: Sequence[str]) -> None:
         """Name the columns of a table of counts, all groups of which are added up."""
         if names and not self.is_total:
             say(
-                f"{where}: Columns that are not used: {', '.join(names)}. To compare the groups "
-                f"that they make, add --by {shlex.quote(','.join(names))}."
+                f"{where}: Columns that are not used: {', '.join(names)}. To compare groups of "
+                f"people by these columns, add --by {shlex.quote(','.join(names))}."
             )
 
     def _say_cards(self, path: str, one_card: str, column: str, entries: Sequence[str]) -> None:
@@ -484,7 +485,7 @@ class OnPaper:
         note(
             f"{path}: Both groups are counted together: people with {column} {entries[0]} had the "
             f"card {one_card}, and people with {column} {entries[1]} had the opposite card. If it "
-            "was the other way round, the estimate takes yes for no. Then write --group "
+            "was the other way round, yes and no are exchanged in the estimate. Then write --group "
             f"{column}={entries[1]},{entries[0]}."
         )
 
@@ -580,10 +581,7 @@ def named_groups(group: str) -> tuple[str, list[str]]:
     column, sign, rest = group.partition("=")
     entries = [entry.strip() for entry in rest.split(",")] if sign else ["1", "2"]
     if len(entries) != 2 or len({*entries, ""}) < 3:
-        rule = (
-            "must name a column, and may name what stands there for the first group and for the "
-            "second group"
-        )
+        rule = "must be COLUMN, or COLUMN=FIRST,SECOND with the words of the two groups"
         raise ArgumentError("--group", rule, repr(group), "For example card=red,blue")
     return column.strip(), entries
 

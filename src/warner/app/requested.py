@@ -61,7 +61,7 @@ def asked_tallies(
     for text in joint:
         attributes = [attribute.strip() for attribute in text.split(",")]
         if missing := [name for name in attributes if name not in names]:
-            rule = f"must be some of these names: {', '.join(names)}"
+            rule = f"must be one or more of the questions {', '.join(names)}"
             raise ArgumentError("--joint", rule, ", ".join(missing))
         # The tallies that have all of them; where none has, the first says why.
         fits = [name for name in chosen if set(attributes) <= {name, *inside[name]}]
@@ -196,12 +196,9 @@ def backgrounds(
         if not equals or len(places) != 1 or tag in hidden.get(places[0], {}):
             tags = ", ".join(f"{a}.{t}" for a, d in domains.items() for t in d.tags)
             if not tags:
-                rule = (
-                    'can be used only if people could give a tag such as "@home", and no question '
-                    "here has tags"
-                )
+                rule = 'is for questions with tags such as "@home", but no question here has tags'
                 raise ArgumentError("--background", rule, repr(option), "Leave out --background")
-            rule = f"must be TAG=FILE, with each tag at most once. The tags are {tags}"
+            rule = f"must be TAG=FILE with one of the tags {tags}, and each tag only once"
             raise ArgumentError("--background", rule, repr(option))
         shares = _shares(path, domains[places[0]].untagged)
         hidden.setdefault(places[0], {})[tag] = shares
@@ -222,7 +219,7 @@ def _shares(path: str, domain: Domain) -> np.ndarray:
                 raise KeyError
             shares[index] = float(row["share"])
     except (KeyError, TypeError, ValueError, csv.Error):
-        rule = "must have a possible value and its share, and no value that stands on another line"
+        rule = "must have a possible value and its share, and each value only once"
         problem = message(f"{path}, line {line}", rule, None, "The first line must be: value,share")
     if problem is None and line == 1:
         problem = message(path, "holds no shares", None, "The first line must be: value,share")

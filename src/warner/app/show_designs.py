@@ -292,8 +292,9 @@ def _about_pairs(planned: PlannedDesign, aim: WantedDifference) -> str:
     share = f"a share near {100 * planned.share:.3g} %" if planned.has_width else "a share"
     return (
         "Power is the probability that a test of two groups at the 5 % level finds a difference of "
-        f'{100 * aim.difference:.4g} points in {share}. The column "people needed" is for all '
-        f"groups together, in the same proportions: with so many people, power is {aim.power:.4g}."
+        f"{100 * aim.difference:.4g} points in {share}. "
+        'The column "people needed" says how many people all groups together need for power '
+        f"{aim.power:.4g}, in the same proportions."
     )
 
 
@@ -328,7 +329,7 @@ def _about_design(planned: PlannedDesign) -> Iterator[str]:
             f"{with_people}, {of_share} is about {_plus_minus(planned.width(n))}.{another}"
             if size == 2
             else f"{with_people}, {of_share} is at most about {_plus_minus(planned.width(n))}, if "
-            f"the other answers are equally common. It is the widest for "
+            "the other answers are equally common. The interval is widest for the answer "
             f"{as_text(planned.widest.answer)!r}.{another}"
         )
         if size == 2 and planned.share < 0.5 and planned.width(n) >= 2 * planned.share:
@@ -356,8 +357,8 @@ def _about_design(planned: PlannedDesign) -> Iterator[str]:
     yield from _about_effect(planned)
     if ranking.best.mechanism is design:
         yield (
-            "Among all ways of randomising with the same protection, none has a smaller error than "
-            "this design."
+            "No other way of randomising with the same protection has a smaller error than this "
+            "design."
         )
         return
     said = f"{ranking.best.name} protects people as much as this design, and has a smaller error"
@@ -408,10 +409,10 @@ def _about_difference(aim: WantedDifference, values: int, share: float | None) -
         f"{100 * each:.3g} %" for each in shares_that_differ(of_value, aim.difference, aim.groups)
     )
     return (
-        f'"people needed" counts the people of {aim.groups} groups of equal size together. If the '
-        f"share of a value differs by {aim.difference:.4g} between {groups}, then with so many "
-        f"people {test} at the 5 % level finds the difference with probability {aim.power:.4g}. "
-        f"{assumed}: {low} in one group, {high} "
+        f'"people needed" counts the people of {aim.groups} groups of equal size together. '
+        f"With so many people, {test} at the 5 % level finds with probability {aim.power:.4g} that "
+        f"the share of a value differs by {aim.difference:.4g} between {groups}. {assumed}: {low} "
+        f"in one group, {high} "
         "in another" + (f", and {further[0]} in the others." if further else ".")
     )
 
@@ -460,7 +461,7 @@ def _about_mean(
             if difference > (high - low) / 2
             else ". A test at the 5 % level (--compare-groups --of mean) finds with probability "
             f"{aim.power:.4g} a difference of {difference:.3g} between the means of two groups"
-            + (", before p is corrected for several comparisons." if aim.groups > 2 else ".")
+            + (", if p is not corrected for several comparisons." if aim.groups > 2 else ".")
         )
     )
 
@@ -476,8 +477,8 @@ def about_differences(difference: float | None, are_drawn: bool) -> list[str]:
     if not are_drawn:
         return []
     return [
-        'Here "people needed" counts only people who are asked this question. The first table says '
-        "how large a part of all people they are."
+        'Here "people needed" counts only people who are asked this question. '
+        "The first table says how many people are asked which question."
     ]
 
 
@@ -607,10 +608,10 @@ def _about_permanent(mechanism: Permanent, rounds: int, where: str) -> str:
     each = of_ever.total
     if mechanism.values == 1:
         return (
-            f"{tells} A device reports on one answer only: if the answer changes, it sends nothing "
-            "more. To let devices report on a second answer, write values = 2 in [repeat]. A "
-            f"person then spends up to epsilon {2 * each:.4g} in place of {each:.4g}{where}. In "
-            "the same way, values = m spends up to m times as much."
+            f"{tells} A device reports on one answer only: if the answer changes, the device sends "
+            "nothing more. To let devices report on a second answer, write values = 2 in [repeat]. "
+            f"A person then spends up to epsilon {2 * each:.4g} in place of {each:.4g}{where}. "
+            "With values = 3 a person spends up to three times as much, and so on."
         )
     several = mechanism.of_values().total
     return (
@@ -774,8 +775,9 @@ def show_gain(times: float, total: float, has_rounds: bool) -> None:
     show(
         f"A person spends epsilon {total:.4g} {when}. You can instead ask each person only one "
         f"question, drawn by chance{drawn}, with the whole epsilon: write a table [ask] with "
-        f'each = "one" and epsilon = {total:.4g}, or less. For the same precision, you would have '
-        f"to ask all questions of about {times:.2g} times as many people."
+        f'each = "one" and epsilon = {total:.4g}, or less. '
+        f"If everybody is asked all questions, the same precision needs about {times:.2g} times as "
+        "many people."
     )
 
 
@@ -813,8 +815,9 @@ def show_blocks(mechanism: OneOf | HiddenQuestion, people: int, question: str) -
     if fewest < _FEW_PEOPLE and isinstance(mechanism, OneOf) and len(mechanism.blocks[0]) > 1:
         enough = -(-people * _FEW_PEOPLE // fewest)
         notes.append(
-            f"If fewer than {_FEW_PEOPLE} people are asked a pair, they tell little about it. Ask "
-            f"{enough:,} people in all, or use fewer {'items' if are_items else 'questions'}."
+            f"Some pairs are asked of fewer than {_FEW_PEOPLE} people, which tells little about "
+            f"these pairs. Ask {enough:,} people in all, or use fewer "
+            f"{'items' if are_items else 'questions'}."
         )
         cover = [] if are_items else cover_of_pairs(mechanism.domain, mechanism.epsilon, people)
         if 0 < len(cover) < len(mechanism.blocks):
@@ -866,15 +869,15 @@ def _show_difference(planned: PlannedAttribute, aim: WantedDifference, share: fl
         people = plural(proposal.n * planned.among, "person", "people")
         show(
             f"With {name} and epsilon {at_best.epsilon:.4g}, as proposed, {at_best.people:,} "
-            f"people are needed for this difference. {people} would find it with probability "
-            f"{planned.power(aim, share):.2g}."
+            f"people are needed for this difference. With {people}, the survey would find this "
+            f"difference with probability {planned.power(aim, share):.2g}."
         )
         return
     said = []
     if proposal.domain.answered.is_ordered:
         name = f"{name} (proposed)"
         said = [*_about_mean(name, proposal.mechanism, proposal.n, aim, planned.among)]
-    show(*said or ["How many people a difference needs is not known for such values."])
+    show(*said or ["For such values, it cannot be computed how many people a difference needs."])
 
 
 def _show_groups(planned: PlannedAttribute, sizes: Sequence[int]) -> None:
@@ -947,12 +950,15 @@ def _about_aim(planned: PlannedAttribute) -> str:
         f"\N{PLUS-MINUS SIGN}{points / 2:.3g} (--width {proposal.width:g})"
     )
     if proposal.best.expected.mean is not None:
-        said += f"; the interval of the mean, at most {points:.3g} % of the range of values"
+        said += (
+            f". The wanted interval of the mean is at most {points:.3g} % of the range of values"
+        )
     if not proposal.meets:
         return f"{said}."
     epsilon = proposal.epsilon * planned.times
     return (
-        f"{said}. Of the epsilons that were tried, {epsilon:.4g} is the smallest that reaches this."
+        f"{said}. Of the epsilons that were tried, {epsilon:.4g} is the smallest that reaches this "
+        "width."
     )
 
 
@@ -960,7 +966,7 @@ def in_odds(odds: Odds, times: int = 1) -> list[str]:
     """What the reports of one person can tell somebody who sees them, as sentences."""
     seen = "the report" if times == 1 else f"all {times:,} reports of a person"
     sure = f"{at_most(100 * odds.surer(), 3)} %"
-    which = "a sensitive one" if odds.of_sensitive else "one of them"
+    which = "a sensitive answer" if odds.of_sensitive else "one of the two answers"
     out = [
         f"Somebody who first thought two answers equally likely, and then sees {seen}, can be "
         f"at most {sure} sure of {which}."
@@ -969,9 +975,9 @@ def in_odds(odds: Odds, times: int = 1) -> list[str]:
         out.append("An answer that is not sensitive can become known.")
     if odds.delta:
         out = [
-            f"Somebody who first thought two answers equally likely, then sees {seen} and "
-            f"guesses, is right in at most {sure} of all cases. This includes the rare reports "
-            f"that tell much more (delta = {odds.delta:.3g})."
+            f"Somebody who first thought two answers equally likely, then sees {seen} and guesses, "
+            f"is right in at most {sure} of all cases. This limit includes the rare reports that "
+            f"tell much more (delta = {odds.delta:.3g})."
         ]
     if odds.sent is not None and odds.sent_by_other is not None and odds.sent >= 1:
         sent, by_other = of_hundred(odds.sent / 100), of_hundred(odds.sent_by_other / 100)

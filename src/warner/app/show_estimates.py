@@ -193,8 +193,8 @@ def show_sources(tallies: Mapping[str, Sequence[Tally]], *, of_all: bool = False
             for (mechanism, epsilon), n in groups.items()
         ]
         say(
-            f"{name}: {', '.join(reports)}. They are taken together, as reports of different "
-            "people."
+            f"{name}: {', '.join(reports)}. All these reports are estimated together, as reports "
+            "of different people."
         )
         for sentence in about_ways(parts, None, parts) if of_all else in_one_way(parts):
             say(f"{name}: {sentence}")
@@ -204,10 +204,10 @@ def show_redistributed(result: Redistributed) -> None:
     """Print the shares of values after the shares of tags were distributed over them."""
     tags = ", ".join(f"@{tag} {100 * share:.2f} %" for tag, share in result.tag_shares.items())
     attribute = result.estimate.attribute or "value"
-    title = f"{attribute}: people who gave a tag ({tags}) are shared out over its true values"
+    title = f"{attribute}: people who gave a tag ({tags}) are divided among the true values"
     note = (
-        "If the shares that were assumed behind a tag are wrong, the absolute errors of all "
-        f"shares together grow by at most {100 * result.worst_case:.2f} points.\n"
+        "The shares behind each tag were assumed. If the assumed shares are wrong, the sum of the "
+        "absolute errors of all shares grows by at most {100 * result.worst_case:.2f} points.\n"
     )
     show(Table([Column("value"), _SHARE], result.rows(), [note], title))
 

@@ -53,8 +53,10 @@ FILES = "file"  # what --by calls the column of the files themselves
 _NO_CHANCE = 1e-9  # the probability below which equal counts are those of the same reports
 _NO_TWIN = 1e-15  # the same of counts that are looked for in many files, night after night
 ALL_FILES = "the sum of all files"
-NOT_BY_GROUPS = "needs a tally of groups, and this one was counted for all people together"
-LEAVE_ONE_OUT = "Leave out one of them, or add --allow-equal if they are from different people"
+NOT_BY_GROUPS = "needs a tally of groups, but this tally was counted for all people together"
+LEAVE_ONE_OUT = (
+    "Leave out one of the two files. If they are from different people, add --allow-equal"
+)
 _T = TypeVar("_T", bound=Tally)
 
 
@@ -65,7 +67,7 @@ def read_tallies(path: str, with_a_study: str = "") -> dict[str, Tally]:
     if path == "-":
         return parse_tallies(_standard_input().read(), "standard input")
     if Path(path).is_dir():
-        rule = "is a folder, and this command needs a tally (file of counts)"
+        rule = "is a folder, but this command needs a tally (file of counts)"
         remedy = f"Count the reports in it first: warner tally {shlex.quote(path)} -o tally.json"
         raise FileError(path, rule, None, remedy)
     if Path(path).is_file() and not is_tally_file(path):
@@ -87,7 +89,7 @@ def read_totals(path: str, with_a_study: str = "") -> dict[str, Tally]:
     tallies = read_tallies(path, with_a_study)
     if any(tally.columns for tally in tallies.values()):
         rule = (
-            "is a tally of groups of people, and this command needs a tally of all people together"
+            "is a tally of groups of people, but this command needs a tally of all people together"
         )
         remedy = "Run warner tally without --by"
         raise FileError(path, rule, None, remedy)
@@ -177,8 +179,8 @@ def paths_of_groups(path: str, groups: Iterable[str | None]) -> dict[str | None,
 def warn_of_simulation(path: str) -> None:
     """Say that a file holds reports, or counts of reports, that were made with a seed."""
     note(
-        f"{path}: these reports are simulated; they were made with a seed. If the answers were "
-        "drawn with the same seed, estimates can be far off: then take another seed"
+        f"{path}: these reports are simulated, because they were made with a seed. If you invent "
+        "answers too, use another seed for them: with the same seed, estimates can be far off"
     )
 
 
@@ -245,7 +247,7 @@ def _with_same_attributes(
             return dict(chosen)
     other = next(path for path, of in parts.items() if of.keys() != parts[first].keys())
     in_all = [name for name in parts[first] if all(name in of for of in parts.values())]
-    remedy = "Estimate them in separate runs"
+    remedy = "Estimate the files with separate commands"
     if in_all:
         names = " ".join(f"--only {shlex.quote(name)}" for name in in_all)
         remedy += f", or add {names} for the questions that all files have"
@@ -283,11 +285,11 @@ def apart(
         flat[name] = [tally for tally in parts if not tally.columns]
         grouped[name] = [tally for tally in parts if tally.columns]
         if flat[name] and grouped[name]:
-            rule = "must all be tallies of groups of people, or all tallies without groups"
+            rule = "must not mix tallies of groups and tallies of all people together"
             names_by = shlex.quote(",".join(grouped[name][0].names))
             remedy = (
-                f"Make all of them with warner tally --by {names_by}, or warner collect pull --by "
-                f"{names_by}. For all people together, run: warner estimate --total"
+                f"Make each tally with --by {names_by} (warner tally or warner collect pull). If "
+                "you need no groups, run: warner estimate --total"
             )
             raise MismatchError("files", rule, None, remedy)
         for later in grouped[name][1:]:  # refused if their columns do not belong together
@@ -412,7 +414,7 @@ def _refuse_common(parts: Mapping[str, dict[str, Tally]]) -> None:
             for a, b in ((path, other), (other, path))
         }
         which = f"Leave {within[True]} out" if True in within else "Count all files in one run"
-        remedy = f"{which}, or add --allow-equal if they are from different people"
+        remedy = f"{which}. If their reports are from different people, add --allow-equal"
         raise ArgumentError("reports", "must not be counted twice", got, remedy)
 
 
@@ -459,8 +461,8 @@ class CountsBefore:
             f"{listed(many)}"
         )
         one = "the first ones" if len(few) > 1 else few[0]
-        different = "or add --allow-equal if they are from different people"
-        remedy = f"Leave out {one} or the {len(many):,} others, {different}"
+        different = "If their reports are from different people, add --allow-equal"
+        remedy = f"Leave out {one} or the {len(many):,} others. {different}"
         raise ArgumentError("reports", "must not be counted twice", got, remedy)
 
     def require_new_groups(self, path: str, tallies: Mapping[str, Tally]) -> None:
@@ -514,8 +516,8 @@ def refuse_copies(path: str, tallies: Mapping[str, Tally]) -> None:
     often = "twice" if copies.times == 2 else f"{copies.times} times"
     rule = f"seems to hold each report {often}, because all counts{of} are {copies.seen_by}"
     remedy = (
-        "If a file was loaded more than once, or written again under another name, delete the "
-        "copies, and count again. If all is right, add --allow-equal"
+        "Look for files that were loaded twice, or copied under another name. Delete the copies, "
+        "and count again. If there are no copies, add --allow-equal"
     )
     raise FileError(path, rule, None, remedy)
 
@@ -576,7 +578,7 @@ def add_tallies(
     first = next(iter(parts), "")
     for path, tallies in steps(parts.items(), "adding tallies"):
         if total and tallies.keys() != total.keys():
-            remedy = "Add them in separate runs"
+            remedy = "Add the files with separate commands"
             raise other_questions("tallies", (first, total), (path, tallies), remedy=remedy)
         if total:
             apart({name: [total[name], tally] for name, tally in tallies.items()})
@@ -605,8 +607,8 @@ def add_tallies(
 
 
 _TOGETHER = (
-    "Tallies of answers that were randomised in different ways cannot be added, only estimated "
-    "together. Run: warner estimate"
+    "Tallies of answers that were randomised in different ways cannot be added. To estimate them "
+    "together, run: warner estimate"
 )
 
 

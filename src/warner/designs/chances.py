@@ -252,8 +252,8 @@ def _birthday(chances: Sequence[Fraction]) -> Draw | None:
         return None
     when = tuple(f"that birthday is from {_day(first)} to {_day(last)}" for first, last in faces)
     bring = (
-        "Nothing needs to be brought. The chances assume that all 365 days are equally likely; in "
-        "most countries births differ by a few per cent from month to month."
+        "You do not need to bring anything. The chances assume that all 365 days are equally "
+        "likely; in most countries births differ by a few per cent from month to month."
     )
     what = "Think of the birthday of a person whom nobody here knows, such as your mother."
     return Draw(what, when, "it is on any other day", bring)

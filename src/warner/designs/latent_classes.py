@@ -139,7 +139,7 @@ class LatentClasses(Hinting):
             both = [self.counted(share.classes), self.counted(share.among or self.classes)]
             along = np.vstack([steps, np.array(both) @ basis_of(len(classes))])
             if np.linalg.matrix_rank(along, RANK) > self.rank:
-                rule = f"the share {show(name)} cannot be computed from them"
+                rule = f"do not determine the share {show(name)}"
                 remedy = "Use different chances in the groups"
                 raise IdentifiabilityError("chances of the groups", rule, None, remedy)
 

@@ -248,7 +248,7 @@ class ListShares(Tabular):
                 "how often a control item is true if the sensitive item is true"
             )
         texts = {
-            "floor": "how many people say 0 although the sensitive item, and no other, is true",
+            "floor": "how many people say 0 although the sensitive item alone is true",
             "ceiling": "how many people leave one item out although all items are true",
             "correlation": "between two control items",
         }
@@ -617,11 +617,11 @@ class DesignEffect(Tabular):
     def text(self) -> str:
         """The p-value, and what it says."""
         says = (
-            "Some shares are so far below 0 that chance does not explain it: the sensitive item "
-            "changes what people say of the other items."
+            "Some shares are so far below 0 that chance does not explain this. So the sensitive "
+            "item changes what people say of the other items."
             if self.p < 0.05
-            else "No share is further below 0 than chance explains: there is no sign that the "
-            "sensitive item changes what people say of the other items."
+            else "Chance explains all shares below 0. So there is no sign that the sensitive item "
+            "changes what people say of the other items."
         )
         return f"p = {self.p:.3g}. {says}"
 

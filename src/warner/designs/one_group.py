@@ -333,8 +333,8 @@ class Unrelated(PaperDesign):
         brings = draw.brings if draw.brings == other.brings else f"{draw.brings} {other.brings}"
         brings += (
             " Question B is already printed. You can replace it in every copy with another "
-            "question, if only the person knows the answer, and if "
-            f"{self.q} of all people are known to say yes."
+            f"question. Nobody but the person may know the answer, and you must know that {self.q} "
+            "of all people say yes."
         )
         boxes = (("yes", ""), ("no", ""))
         return Card("Unrelated question", steps, boxes, self._protects(), brings)
@@ -391,7 +391,9 @@ class Kuk(PaperDesign):
 
     def card(self, question: str | None = None, by: str | None = None) -> Card:
         if by not in (None, "cards"):
-            raise ArgumentError("by", "must be 'cards', for Kuk's design has two packs", show(by))
+            raise ArgumentError(
+                "by", "must be 'cards', because Kuk's design has two packs of cards", show(by)
+            )
         least = math.lcm(self.a.denominator, self.b.denominator)
         size = least * math.ceil(_FEWEST_CARDS / least)
         packs = " ".join(
@@ -404,7 +406,7 @@ class Kuk(PaperDesign):
         steps = (
             f"Read the question: {question or _A}",
             "If your true answer is yes, draw a card from pack 1. If it is no, draw it from pack "
-            f"2. Let nobody see from which pack. {again}",
+            f"2. Let nobody see which pack you use. {again}",
         )
         boxes = (
             (("red", "the card was red"), ("black", "the card was black"))

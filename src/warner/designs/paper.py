@@ -290,8 +290,8 @@ class PaperDesign(TableMechanism):
         most = f"{odds.numerator}" if odds.denominator == 1 else f"{float(odds):.3g}"
         if self.sensitive_mask is None:
             return (
-                "No box shows your answer: people with any answer may tick each box. One answer "
-                f"leads to a box at most {most} times as often as another."
+                "No box shows your answer, because each box is ticked by people with every answer. "
+                f"One answer leads to a box at most {most} times as often as another answer."
             )
         shown = " or ".join(
             f'"{word}"'
@@ -301,8 +301,9 @@ class PaperDesign(TableMechanism):
         sensitive = " or ".join(f'"{value}"' for value in self.sensitive)
         return (
             f"No box shows that your answer is {sensitive}: each box that people with this answer "
-            f"tick is ticked by others too. One answer leads to such a box at most {most} times as "
-            f"often as another. The box {shown} shows that your answer is not {sensitive}."
+            "tick is also ticked by people with another answer. One answer leads to such a box at "
+            f"most {most} times as often as another answer. The box {shown} shows that your answer "
+            f"is not {sensitive}."
         )
 
 

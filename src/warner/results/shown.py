@@ -67,10 +67,10 @@ if TYPE_CHECKING:
 
 
 SHRUNK = (
-    "* This share was moved towards the other shares. It lies outside the interval that the "
+    "* This share was moved towards the other shares. It now lies outside the interval that the "
     "reports of this answer alone would give."
 )
-WITHOUT_STEP = "Without the move, the table would have"
+WITHOUT_STEP = "Without this move, the share would be"
 _IN_FILE = "add -o FILE.csv to the command"  # where all rows are, on the command line
 _AS_LABELS = (
     "The shares are estimated as if the numbers were labels, so neighbouring numbers may have very "

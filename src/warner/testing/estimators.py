@@ -207,10 +207,13 @@ class _Subject:
             if self.fits[name].status in _OUTSIDE:
                 outside += 1
                 continue
-            rule = f"on {name} the sum is off by {sum_:.3g} and the least share is {-least:.3g}"
+            rule = (
+                f"on {name} the sum of the shares misses 1 by {sum_:.3g}, and the least share is "
+                f"{-least:.3g}"
+            )
             remedy = "project the shares, or return Status.OUTSIDE_SIMPLEX"
             require(max(sum_, least) <= 1e-9, f"{rule}; {remedy}")
-        but = f" but {outside}, where the status says that shares lie outside 0 to 1"
+        but = f"; on {outside} of them the status says that shares lie outside 0 to 1"
         return f"on every problem{but if outside else ''}"
 
     def status(self) -> str:
@@ -228,7 +231,8 @@ class _Subject:
             fit, data = self.fits[name], self.problems[name]
             if fit.status is Status.CONVERGED:
                 require(
-                    fit.gap is not None, f"on {name} the status is CONVERGED, but there is no gap"
+                    fit.gap is not None,
+                    f"on {name} the status is CONVERGED, but the fit states no gap",
                 )
             if fit.gap is None:
                 continue
@@ -251,7 +255,7 @@ class _Subject:
             short = best - reached - fit.gap * data.n
             worst = max(worst, short)
             rule = f"on {name} the log-likelihood is {best - reached:.6g} nats below the largest"
-            stated_gap = f"the gap says {fit.gap * data.n:.6g}"
+            stated_gap = f"but the gap says {fit.gap * data.n:.6g}"
             require(short <= _NATS * (1 + abs(best)), f"{rule}, {stated_gap}")
         if not stated:
             raise NotApplicable("no gap is stated")
@@ -266,9 +270,7 @@ class _Subject:
 
     def purity(self) -> str:
         names = ", ".join(self.changed)
-        rule = (
-            f"the frequencies that the estimator gets on {names} are overwritten; copy them first"
-        )
+        rule = f"on {names} the estimator overwrites data.weights; copy data.weights first"
         require(not self.changed, rule)
         return f"on {len(self.fits)} problems"
 

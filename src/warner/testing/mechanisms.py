@@ -326,10 +326,10 @@ def check_mechanism(mechanism: Mechanism, draws: int = 100_000, seed: int = 0) -
             ("the sampler follows the law", subject.sampler),
             ("a report depends on its own person alone", subject.persons),
             ("the sampler draws from its source alone", subject.source),
-            ("the channel's columns and products agree", subject.products),
+            ("matvec and rmatvec of the channel agree with its matrix", subject.products),
             ("the channel is the law", subject.channel_is_law),
             ("the inversion is unbiased", subject.inversion),
-            ("the variance is that of the inversion", subject.variance),
+            ("the stated variance is the variance of the inversion", subject.variance),
             ("the header makes the mechanism again", subject.header),
             ("bytes and files of reports are read back", subject.reports_return),
             ("tallies add up and are read back", subject.tallies),
@@ -367,7 +367,10 @@ class _Subject:
         """The exact probabilities (m, K), where they can be listed."""
         mechanism = self.mechanism
         if not mechanism.is_enumerable:
-            rule = f"{self.size} values have too many reports to list; check fewer values"
+            rule = (
+                f"{self.size} values have too many different reports to list; check a mechanism of "
+                "fewer values"
+            )
             raise NotApplicable(rule)
         table = mechanism.probabilities()
         expected = (mechanism.n_reports, self.size)
@@ -483,7 +486,10 @@ class _Subject:
         except ArgumentError as reason:
             raise NotApplicable(f"refused: {reason}") from None
         if channel.shape[0] * channel.shape[1] > _LARGEST:
-            raise NotApplicable(f"the channel is large, {channel.shape}; check fewer values")
+            raise NotApplicable(
+                f"the channel is too large to check, {channel.shape}; check a mechanism of fewer "
+                "values"
+            )
         return channel
 
     @cached_property
@@ -510,7 +516,9 @@ class _Subject:
         rows, size = channel.shape
         require(size == self.size, f"the channel has {size} values, but the domain has {self.size}")
         dense = channel.dense()
-        require(dense.shape == channel.shape, f"dense() has shape {dense.shape}")
+        require(
+            dense.shape == channel.shape, f"dense() has shape {dense.shape}, not {channel.shape}"
+        )
         rng = np.random.default_rng(self.seed)
         theta, r = rng.random((size, 2)), rng.random((rows, 2))
         adjoint = r[:, 0] @ channel.matvec(theta[:, 0]) - channel.rmatvec(r[:, 0]) @ theta[:, 0]
@@ -667,7 +675,7 @@ class _Subject:
         require(by_group == whole, "the tallies of groups do not add up to the tally of all")
         require(whole.n == _PEOPLE, f"a tally of {_PEOPLE} reports has n = {whole.n}")
         rows = likelihood_data(whole, self.one_by_one).weights.size
-        return f"three parts, three groups and JSON; {rows} rows"
+        return f"three parts, three groups and JSON give the same counts; {rows} rows"
 
     def refusals(self) -> str:
         mechanism = self.mechanism

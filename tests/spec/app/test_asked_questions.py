@@ -443,7 +443,7 @@ def test_the_ledger_notices_answers_to_one_question_and_what_was_spent(here: Pat
     answers().write_csv("a.csv")
     warn("randomize", "study.toml", "a.csv", "-o", "r.csv")
     again = warn("randomize", "study.toml", "a.csv", "-o", "s.csv", code=1)
-    assert "on which epsilon = 2 was spent" in again
+    assert "epsilon = 2 was spent on them" in again
     table = '[attributes.b]\nvalues = ["x", "y", "z"]\nmechanism = "RandomizedResponse"\nepsilon = 1.0\n'
     Path("study.toml").write_text(table)
     again = warn("randomize", "study.toml", "a.csv", "-o", "s.csv", code=1)

@@ -75,7 +75,7 @@ def test_equal_counts_are_refused_and_their_removal_is_enough(lake: Path) -> Non
 @pytest.mark.parametrize(
     ("study", "seed", "said"),
     [
-        (STUDY, 3, "must not mix simulated and real reports"),
+        (STUDY, 3, "own/0.parquet: holds simulated reports, but own/a.parquet"),
         (STUDY.replace("epsilon = 1.0", "epsilon = 2.0"), None, "do not belong together"),
     ],
 )
@@ -144,7 +144,7 @@ def test_checkpoints_without_real_paths_are_read(lake: Path) -> None:
     Path("lake/c.parquet").unlink()
     done = tally("lake", *KEEP, ok=False)
     said = "c.jsonl: holds counts of 1 file that is not named in this command; the first is"
-    assert said in done.stderr and "put them back" in done.stderr
+    assert said in done.stderr and "Put removed files back" in done.stderr
     pq.write_table(rows(6), "lake/c.parquet")
     assert "was changed after it was counted" in tally("lake", *KEEP, ok=False).stderr
     Path("c.jsonl").unlink()
@@ -157,11 +157,11 @@ def test_what_differs_is_named(lake: Path) -> None:
     tally("lake", *KEEP)
     for options in (("--by", "ward"), ("--ways", "2"), ("--keep-reports",)):
         done = tally("lake", *KEEP, *options, ok=False)
-        assert f"c.jsonl: was made with other values of {options[0]}. Give the same" in done.stderr
+        assert f"c.jsonl: was made with another value of {options[0]}. Use the same" in done.stderr
     done = tally("lake", *KEEP, "--column", "smokes=x", "--by", "ward", ok=False)
-    assert "was made with other values of --by, --column." in done.stderr
+    assert "was made with another value of --by, --column." in done.stderr
     done = run("tally", "lake", *KEEP, ok=False)
-    assert "c.jsonl: was made with --study, and this run has none." in done.stderr
+    assert "c.jsonl: was made with --study, but this command has no --study." in done.stderr
     Path("study.toml").write_text(STUDY.replace("epsilon = 1.0", "epsilon = 2.0"))
     done = tally("lake", *KEEP, ok=False)
     assert (
@@ -177,7 +177,7 @@ def test_no_file_of_others_is_said_to_be_deleted(lake: Path, what: str) -> None:
         Path("c.jsonl").write_text("my notes" + "\n" * (what == "line"))
     before = Path("c.jsonl").read_bytes()
     done = tally("lake", *KEEP, ok=False)
-    assert "c.jsonl: was not written by --checkpoint. Give --checkpoint a file" in done.stderr
+    assert "c.jsonl: was not written by --checkpoint. Name a file" in done.stderr
     assert "delete" not in done.stderr and Path("c.jsonl").read_bytes() == before
 
 

@@ -120,7 +120,7 @@ def test_a_plan_names_the_option_that_plans_a_difference(tmp_path: Path) -> None
     said = " ".join(
         run("plan", str(study), "--people", "300", "--difference", "0.1").stdout.split()
     )
-    assert "add --difference" not in said and "how large a part of all people they are" in said
+    assert "add --difference" not in said and "how many people are asked which question" in said
 
 
 def test_a_plan_of_a_difference_says_what_of_a_mean_would_be_found(tmp_path: Path) -> None:

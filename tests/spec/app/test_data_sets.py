@@ -117,8 +117,8 @@ def test_folders_name_the_values_of_public_columns(lake: Path) -> None:
     shutil.move("lake/ward=north", "lake/ward=__HIVE_DEFAULT_PARTITION__")
     said = _tally("lake", "--by", "ward", ok=False).stderr
     assert (
-        "is in a folder for people whose ward is missing (NULL). Move the file to a folder with a value"
-        in said
+        "is in a folder for people whose ward is missing (NULL). Move the file to a folder with a "
+        "value" in said
     )
     shutil.move("lake/ward=__HIVE_DEFAULT_PARTITION__", "lake/ward=west")
     said = _tally("lake", "--by", "ward", ok=False).stderr
@@ -298,7 +298,7 @@ def test_what_is_counted_is_not_read_again_and_what_is_new_is(
 def test_a_checkpoint_that_does_not_fit_is_refused(lake: Path) -> None:
     _tally("lake", "--checkpoint", "c.jsonl")
     done = _tally("lake", "--checkpoint", "c.jsonl", "--by", "ward", ok=False)
-    assert "was made with other values of --by" in done.stderr
+    assert "was made with another value of --by" in done.stderr
     done = _tally("lake/ward=north", "--checkpoint", "c.jsonl", ok=False)
     assert "holds counts of 2 files that are not named in this command" in done.stderr
     first = Path("lake/ward=north/year=2024/part-0.parquet")
@@ -312,11 +312,11 @@ def test_a_checkpoint_that_does_not_fit_is_refused(lake: Path) -> None:
     for wrong, said in (
         (
             text.replace('"group":null', '"group":"x"', 1),
-            "is a file for --checkpoint, and was changed or damaged",
+            "was written by --checkpoint, and was changed or damaged since",
         ),
         (
             text.replace('"ways":null', '"ways":1', 1),
-            "is a file for --checkpoint, and was changed or damaged",
+            "was written by --checkpoint, and was changed or damaged since",
         ),
         ("{}\n" + text, "was not written by --checkpoint"),
         (text.split("\n", 1)[1], "was not written by --checkpoint"),

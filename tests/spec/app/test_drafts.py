@@ -193,14 +193,15 @@ def test_a_proposal_says_what_it_aims_at(draft: Path) -> None:
     draft.write_text('[attributes.smokes]\nvalues = ["no", "yes"]\n')
     said = " ".join(run("plan", "draft.toml", "--people", "2000", "--width", "0.08").output.split())
     assert (
-        "of this share is at most 8 points wide, ±4 (--width 0.08). Of the epsilons that were tried, "
-        "1.2 is the smallest that reaches this." in said
+        "of this share is at most 8 points wide, ±4 (--width 0.08). Of the epsilons that were "
+        "tried, "
+        "1.2 is the smallest that reaches this width." in said
     )
     draft.write_text("[attributes.units]\nintegers = [0, 20]\n")
     said = " ".join(run("plan", "draft.toml", "--people", "5000").output.split())
     assert (
-        "±5 (--width 0.1); the interval of the mean, at most 10 % of the range of values. Of"
-        in said
+        "±5 (--width 0.1). The wanted interval of the mean is at most 10 % of the range of values. "
+        "Of" in said
     )
 
 
@@ -340,8 +341,8 @@ def test_a_liar_chooses_the_item(tmp_path: Path) -> None:
     alone = (math.exp(2) + 1) / (math.exp(2) - 1)
     count = math.ceil(10 * 3 * alone - 1e-9) / 10
     assert (
-        f"One made-up report can add at most {count:.2g} people to the count of an answer to settings"
-        in said
+        f"One made-up report can add at most {count:.2g} people to the count of an answer to "
+        "settings" in said
     )
     assert "about one of its 3 items, chosen by chance" in said
 
@@ -358,10 +359,14 @@ def test_a_wanted_difference_is_planned_for_a_draft(draft: Path) -> None:
     own = next(row for row in needed if row["mechanism"] == "RandomizedResponse")
     lines = " ".join(said.split())
     assert (
-        f"as proposed, {own['people']:,} people are needed for this difference. 1,500 people would "
-        f"find it with probability {own['power']:.2g}." in lines
+        f"as proposed, {own['people']:,} people are needed for this difference. With 1,500 "
+        f"people, the survey would find this difference with probability {own['power']:.2g}."
+        in lines
     )
-    assert "finds the difference with probability 0.8" in lines and "no protection" in lines
+    assert (
+        "finds with probability 0.8 that the share of a value differs" in lines
+        and "no protection" in lines
+    )
     data = json.loads(run("plan", "draft.toml", *wanted, "--json", "--power", "0.9").stdout)["Q7"]
     assert data["wanted"] == {"difference": 0.15, "groups": 3, "power": 0.9}
     assert min(row["people"] for row in data["by_epsilon"]) > 0

@@ -79,7 +79,7 @@ def test_files_of_other_programs_are_counted_as_the_study_says(folder: Path) -> 
         )
         assert done.exit_code == 0, done.output
         assert "written by another program, 60 rows" in done.stderr
-        assert "so this could not be checked" in done.stderr
+        assert "Not checked, because the file" in done.stderr
         assert load_tallies("t.json") == _wanted(), path
     done = run("tally", path, "--study", "study.toml", "--column", "setting.report=said", "--by", "ward", "-o", "g.json")  # fmt: skip
     assert {key: t.n for key, t in load_tallies("g.json")["setting"].items()} == {
@@ -94,7 +94,7 @@ def test_a_file_that_does_not_say_it_is_simulated_can_be_told(folder: Path) -> N
     of_study = ("--study", "study.toml", "--column", "setting=said", "-o", "t.json")
     for more in ((), ("--checkpoint", "c.jsonl"), ("--checkpoint", "c.jsonl")):
         done = run("tally", "plain.parquet", *of_study, *more, "--simulated")
-        assert "these reports are simulated; they were made with a seed" in done.stderr
+        assert "these reports are simulated, because they were made with a seed" in done.stderr
         assert "whether the reports are simulated" not in done.stderr
         assert load_tallies("t.json") == {a: t.marked() for a, t in _wanted().items()}
     run("tally", "plain.parquet", *of_study, "--checkpoint", "c.jsonl")
@@ -118,7 +118,10 @@ def test_a_file_that_does_not_say_its_study_is_a_warning_or_refused(folder: Path
     strict = ("--require-headers", "--checkpoint", "c.jsonl")
     for _ in range(2):
         done = run("tally", "plain.parquet", *counted, *strict, ok=False)
-        assert "plain.parquet: was not written by warner" in done.stderr
+        assert (
+            "plain.parquet: was written by another program, so it does not say whether its reports"
+            in done.stderr
+        )
         assert not Path("t.json").exists()
 
 
@@ -129,14 +132,14 @@ def test_raw_codes_are_refused_with_the_flag_and_warned_of_without(folder: Path)
     counted = ("--study", "study.toml", "--column", "setting=said", "-o", "t.json")
     said = run("-q", "tally", "raw.parquet", *counted).stderr
     assert (
-        "Answers that were not randomised can look the same. To refuse files from other programs, add --require-headers"
+        "Answers that were not randomised can look the same. If you know that all these reports are of this study, add --of-this-study. To refuse files from other programs, add --require-headers"
         in said
     )
     assert "'setting' by RandomizedResponse with epsilon 1.0, where 0 = a" in said
     Path("t.json").unlink()
     refused = run("tally", "raw.parquet", *counted, "--require-headers", ok=False)
     assert refused.exit_code == 1 and not Path("t.json").exists()
-    assert "run with --of-this-study in place of --require-headers." in refused.stderr
+    assert "write --of-this-study in place of --require-headers." in refused.stderr
 
 
 def test_parquet_on_standard_input_is_counted_and_named(folder: Path) -> None:
@@ -167,7 +170,7 @@ def test_who_says_that_all_reports_are_of_the_study_is_not_warned_each_night(
     )
     assert {tally.unchecked for tally in load_tallies("t.json").values()} == {unchecked}
     done = run("tally", "plain.parquet", *counted, "--of-this-study")
-    assert "so this could not be checked" in done.stderr and "WARNING" not in done.stderr
+    assert "Not checked, because the file" in done.stderr and "WARNING" not in done.stderr
     done = run("tally", "plain.parquet", *columns, "--of-this-study", ok=False)
     assert "--of-this-study: needs --study" in done.stderr
     raw = TABLE.set_column(1, "said", pa.array([0] * 60, pa.int64()))
@@ -365,7 +368,7 @@ def test_ten_files_have_one_note(folder: Path) -> None:
     count = ("--study", "study.toml", "--column", "setting=said", "-o", "t.json", "--allow-equal")
     said = run("tally", *names, *count).stderr
     assert (
-        said.count("written by another program") == 1 == said.count("so this could not be checked")
+        said.count("written by another program") == 1 == said.count("Not checked, because the file")
     )
     assert "0.parquet and 9 others: written by another program, 545 rows in 10 files" in said
     said = run("tally", *names[:2], *count).stderr

@@ -116,7 +116,10 @@ def test_reports_and_tallies_are_kept_by_group_and_estimated_together(here: Path
     low, high = load_tallies("t.South side.json"), load_tallies("t.North.json")
     assert low["smokes"].n + high["smokes"].n == 4000
     shown = run("estimate", "t.North.json", "t.South side.json", "-o", "both.json", "-m", "project")
-    assert "RandomizedResponse at epsilon 0.25. They are taken together" in shown.stderr
+    assert (
+        "RandomizedResponse at epsilon 0.25. All these reports are estimated together"
+        in shown.stderr
+    )
     both = json.loads(Path("both.json").read_text())
     assert [part["attribute"] for part in both] == ["smokes", "pay"]
     for part in both:
@@ -469,7 +472,8 @@ def test_differences_are_drawn_with_the_texts_of_the_study(here_of_groups_of_peo
     assert page.count("<table") == 1 and "p (Holm)" in page
     Path("study.toml").write_text(
         "[attributes.value]\nlabel = 'Do you smoke?'\nvalues = ['0', '1']\n"
-        "answers = {en = ['not at all', 'every day']}\nmechanism = 'RandomizedResponse'\nepsilon = 1.0\n"
+        "answers = {en = ['not at all', 'every day']}\nmechanism = 'RandomizedResponse'\nepsilon = "
+        "1.0\n"
     )
     coin, rng = RandomizedResponse(Categorical(["0", "1"]), 1.0), np.random.default_rng(0)
     for name in ("north", "south"):
@@ -673,7 +677,7 @@ def test_a_tally_of_groups_is_one_file(here_of_groups_of_people: Path) -> None:
     shown = run("estimate", "all.json", "--margins", "census.csv", "--by", "file").output
     assert "weighted by ward, week: every margin is met" in shown
     assert (
-        "needs a tally of groups, and this one was counted for all people together"
+        "needs a tally of groups, but this tally was counted for all people together"
         in run("estimate", *FILES, "--by", "ward", ok=False).output
     )
 

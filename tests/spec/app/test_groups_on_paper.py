@@ -267,7 +267,9 @@ def test_columns_of_counts_that_make_groups_are_named(
     """Rejects a page of all people that leaves out the column ward without a word."""
     monkeypatch.chdir(tmp_path)
     Path("paper.csv").write_text(_PAPER)
-    unused = "paper.csv: Columns that are not used: ward. To compare the groups that they make, "
+    unused = (
+        "paper.csv: Columns that are not used: ward. To compare groups of people by these columns, "
+    )
     card = ("paper.csv", "--design", "crosswise:1/4")
     assert f"{unused}add --by ward." in run("report", *card, "-o", "p.html").stderr
     assert f"{unused}add --by ward." in run("estimate", *card).stderr

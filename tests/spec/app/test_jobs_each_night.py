@@ -76,7 +76,7 @@ def test_a_folder_is_no_tally_and_no_table() -> None:
     """Rejects "Check the path" of a folder that is there, and a table with the name of one."""
     for command in (("estimate", "lake/"), ("merge", "lake/", "-o", "t.json")):
         said = run(*command, ok=False).stderr
-        assert "lake/: is a folder, and this command needs a tally" in said
+        assert "lake/: is a folder, but this command needs a tally" in said
         assert "warner tally lake/ -o tally.json" in said
     sql = ("sql", "study.toml", "--dialect", "duckdb", "--table", "lake/")
     assert "Write --table 'lake/*.parquet'." in run(*sql, ok=False).stderr
@@ -86,7 +86,7 @@ def test_a_folder_is_no_tally_and_no_table() -> None:
 def test_an_option_of_all_commands_stands_before_their_names(name: str) -> None:
     """Rejects "No such option": the option is there, in another place."""
     done = run("tally", "lake", name, "--study", "study.toml", ok=False)
-    said = f"Write {name} before the name of the command: warner {name} tally ..."
+    said = f"{name} must stand before the name of the command: warner {name} tally ..."
     assert said in done.stderr and done.exit_code == 2
 
 

@@ -32,11 +32,11 @@ def test_upper_case_endings_are_read_and_others_are_named(lake: Path) -> None:
         Path("lake", name).write_text("x")
     for path in ("lake", "lake/*"):
         done = tally(path)
-        said = f"{path}: 2 files were left out because of the endings of their names. The first is lake/notes."
+        said = f"{path}: 2 files were left out, because their names have no known ending. The first is lake/notes."
         assert said in done.stderr and load_tallies("t.json")["smokes"].n == 96
     assert "left out" not in tally("lake/*.[pPcC][aAsS]*").stderr
     Path("lake/notes.txt").unlink()
-    said = "lake: 1 file was left out because of the ending of its name. The first is lake/part-0007.pq."
+    said = "lake: 1 file was left out, because its name has no known ending. The first is lake/part-0007.pq."
     assert said in tally("lake").stderr
     tally("lake/part.snappy.PARQUET")
     assert load_tallies("t.json")["smokes"].n == 10
@@ -99,7 +99,7 @@ def test_small_files_with_equal_counts_are_counted(lake: Path) -> None:
 
 def test_a_file_that_is_named_twice_is_no_copy(lake: Path) -> None:
     done = tally("lake/a.parquet", "lake/*.parquet", ok=False)
-    said = "lake/a.parquet: is named by both lake/a.parquet and lake/*.parquet, and would "
+    said = "lake/a.parquet: is in both lake/a.parquet and lake/*.parquet, and would "
     assert said + "be counted twice. Name it only once." in done.stderr
     done = tally("lake", "lake", ok=False)
     assert "lake: is named twice, and would be counted twice. Name it only once." in done.stderr
@@ -119,11 +119,12 @@ def test_simulations_are_added_to_real_reports_where_that_is_said(lake: Path) ->
         write_reports({"smokes": reports}, f"own/{i}.parquet", rng is not None)
     done = run("tally", "own", ok=False)
     assert (
-        "must not mix simulated and real reports; got own/0.parquet and own/1.parq" in done.stderr
+        "own/1.parquet: holds simulated reports, but own/0.parquet holds real reports."
+        in done.stderr
     )
     done = run("tally", "own", "--allow-simulated", "-o", "t.json")
     found = load_tallies("t.json")["smokes"]
-    assert found.n == 66 and found.simulated and "simulated; they were made" in done.stderr
+    assert found.n == 66 and found.simulated and "simulated, because they were made" in done.stderr
     apart = [f"own/{i}.parquet" for i in range(3)]
     run("tally", *apart, "--allow-simulated", "-o", "t2.json")
     assert load_tallies("t2.json") == {"smokes": found}

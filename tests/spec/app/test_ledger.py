@@ -46,14 +46,14 @@ def _parquet(rows: list[str]) -> str:
 @pytest.mark.parametrize(
     ("again", "words"),
     [
-        (lambda: "a.csv", "answers on which epsilon = 2.5 was spent, according to study.led"),
+        (lambda: "a.csv", "all its answers. According to study.ledger, epsilon = 2.5 was"),
         (
             lambda: answers(ROWS, "copy.csv"),
-            "new reports are made, and each person spends epsilon = 5 in",
+            "warner makes new reports, and each person spends epsilon = 5 in",
         ),
         (lambda: answers(sorted(ROWS), "sorted.csv"), "Use the earlier reports"),
-        (lambda: answers(ROWS + ROWS[:99]), "got the first 1,000 of 1,099 answers, on which"),
-        (lambda: _parquet(ROWS), "must not hold answers that were randomised before"),
+        (lambda: answers(ROWS + ROWS[:99]), "the first 1,000 of 1,099 answers. According to"),
+        (lambda: _parquet(ROWS), "holds answers that were randomised before"),
     ],
 )
 def test_answers_that_were_randomised_before_are_refused(
@@ -77,10 +77,10 @@ def test_all_ledgers_in_the_folder_are_read(here: Path) -> None:
     for ledger in ([], ["--ledger", "new.ledger"], ["--ledger", "a/new.ledger"]):
         more = ("mine.toml", "a.csv", "-o", "second.csv", *ledger)
         said = run("randomize", *more, ok=False).output
-        assert "epsilon = 2.5 was spent, according to study.ledger. Use the earlier" in said
+        assert "epsilon = 2.5 was spent on them. Use the earlier" in said
     run("randomize", "mine.toml", "a.csv", "-o", "second.csv", "--again")
     said = run("randomize", "study.toml", "a.csv", "-o", "third.csv", ok=False).output
-    assert "epsilon = 5 was spent, according to study.ledger and mine.ledger." in said
+    assert "According to study.ledger and mine.ledger, epsilon = 5 was spent on them." in said
     assert len(Path("study.ledger").read_text().splitlines()) == 2
     said = run("randomize", "mine.toml", answers(ROWS[1:], "b.csv"), "-o", "third.csv").stderr
     assert "999 people. Each person spends at most epsilon = 2.5 in this run." in said
@@ -90,7 +90,7 @@ def test_all_ledgers_in_the_folder_are_read(here: Path) -> None:
     )
     Path("study.ledger").write_text(Path("study.ledger").read_text().replace('"people"', '"n"'))
     said = run("randomize", "mine.toml", "b.csv", "-o", "fourth.csv", ok=False).output
-    assert "study.ledger: is not a ledger of warner, or was changed. Put back the file" in said
+    assert "study.ledger: is a ledger of warner, but was changed. Put back the file" in said
 
 
 def test_groups_of_one_run_are_one_run(here: Path) -> None:
@@ -202,7 +202,7 @@ def test_of_two_runs_at_once_one_is_refused(here: Path) -> None:
         ledger.add(None, batch)
         ledger.refuse(studies)
     runs[0].enter(studies, again=False)
-    with pytest.raises(ValueError, match="must not hold answers that were randomised before"):
+    with pytest.raises(ValueError, match="holds answers that were randomised before"):
         runs[1].enter(studies, again=False)
 
 
@@ -247,7 +247,7 @@ def test_a_copy_of_a_ledger_spends_nothing_more(here: Path) -> None:
     """Rejects a sum over all ledgers of a folder: a backup would double what was spent."""
     Path("copy.ledger").write_bytes(Path("study.ledger").read_bytes())
     done = run("randomize", "study.toml", answers(ROWS), ok=False)
-    assert "on which epsilon = 2.5 was spent, according to study.ledger. Use" in done.output
+    assert "According to study.ledger, epsilon = 2.5 was spent on them. Use" in done.output
     Path("study.ledger").rename("old.ledger")
     said = run("randomize", "study.toml", answers(ROWS[1:], "b.csv"), "-o", "b.parquet").stderr
     assert (

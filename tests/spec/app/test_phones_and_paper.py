@@ -81,7 +81,7 @@ def test_all_people_of_wards_and_of_a_file_without_them() -> None:
     """Rejects a program that has no way to add a tally by ward to one without wards."""
     _counted(SHEETS)
     both = ("estimate", "phones_all.json", "paper.json", "--only", "drugs")
-    assert "For all people together, run: warner estimate --total" in run(*both, ok=False).stderr
+    assert "If you need no groups, run: warner estimate --total" in run(*both, ok=False).stderr
     of_wards = ("estimate", "phones.json", "paper.json", "--only", "drugs")
     assert run(*both, "--total", "--csv").stdout == run(*of_wards, "--total", "--csv").stdout
 
@@ -266,7 +266,7 @@ def test_people_with_two_cards_are_compared_before_they_are_put_together() -> No
     assert "if the people of all cards have the same shares" in " ".join(said.output.split())
     run("report", *files, "--short", "-o", "page.html")
     page = unescape(Path("page.html").read_text()).replace("\N{NO-BREAK SPACE}", " ")
-    assert f"{cards} {differ}" in page and "All are counted as different people" in page
+    assert f"{cards} {differ}" in page and "Whoever answered twice counts as two people" in page
 
 
 def test_a_short_page_says_for_whom_its_intervals_are() -> None:

@@ -29,7 +29,10 @@ def test_a_card_with_several_answers_takes_a_share() -> None:
     """Rejects --share for two answers alone, and a plan that does not say of which answer it is."""
     notes = " ".join(run("plan", "--design", CARD, "--people", "1500").output.split())
     assert "the 95 % interval of a share of 53.3 % is at most about ±3.4 points" in notes
-    assert "if the other answers are equally common. It is the widest for 'never'." in notes
+    assert (
+        "if the other answers are equally common. The interval is widest for the answer 'never'."
+        in notes
+    )
     assert "For another share, add --share." in notes
     assert "all 4 answers" not in notes
     command = ("plan", "--design", CARD, "--people", "1500", "--share", "0.1", "--json")

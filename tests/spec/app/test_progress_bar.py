@@ -151,8 +151,8 @@ def test_a_pipe_gets_the_result_and_nothing_else(here: Path) -> None:
     done = run("estimate", "t.json", "-m", "em:50", "--json")
     assert len(json.loads(done.stdout)) == 2
     assert done.stderr == (
-        "t.json: these reports are simulated; they were made with a seed. If the answers were drawn "
-        "with the same seed, estimates can be far off: then take another seed\n"
+        "t.json: these reports are simulated, because they were made with a seed. Do not draw "
+        "invented answers with the same seed, or estimates can be far off\n"
     )
 
 

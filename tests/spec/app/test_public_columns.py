@@ -138,14 +138,14 @@ def test_tallies_of_groups_merge_as_before(here: Path) -> None:
     assert "by different columns" in run("merge", "a.json", "ward.json", ok=False).output
     run("tally", "a.csv", "-o", "plain.json")
     assert (
-        "must all be tallies of groups of people, or all tallies without groups"
+        "must not mix tallies of groups and tallies of all people together"
         in run("merge", "a.json", "plain.json", ok=False).output
     )
     Path("copy.json").write_bytes(Path("a.json").read_bytes())
     refused = run("merge", "a.json", "copy.json", ok=False).output
     assert "must not be counted twice" in refused and "equal counts" in refused
     assert (
-        "must all be tallies of groups of people, or all tallies without groups"
+        "must not mix tallies of groups and tallies of all people together"
         in run("estimate", "a.json", "plain.json", ok=False).output
     )
 
@@ -502,8 +502,8 @@ def test_a_file_without_groups_is_told_the_command_that_fits_it(here: Path) -> N
         if name == "reports.csv":  # the column is named as it is, not as it was typed
             assert said == run("estimate", name, "--by", "Ward", ok=False).stderr
         assert (
-            f"--by: needs a tally of groups, and this one was counted for all people together. {way}"
-            in said
+            "--by: needs a tally of groups, but this tally was counted for all people together. "
+            f"{way}" in said
         )
     said = run("regress", "flat.json", "smokes ~ ward", ok=False).stderr
     assert "flat.json: is a tally, which does not say" in said and "randomize" not in said
@@ -530,12 +530,15 @@ def test_a_job_is_told_how_many_reports_and_groups_to_expect(here: Path) -> None
     for options, said in (
         (("--by", "ward", *expected), "--expect-groups: is 4, but 2 groups were"),
         (("--expect-reports", "7"), f"--expect-reports: is 7, but {people:,} reports were"),
-        (("--expect-groups", "4"), "--expect-groups: can be used only if groups are counted"),
+        (
+            ("--expect-groups", "4"),
+            "--expect-groups: needs groups, but this command counts none. Add --by COLUMN.",
+        ),
         (("--by", "ward", "--expect-groups", "word=north"), "Is 'ward' meant?"),
         (("--by", "ward", "--expect-groups", "few"), "must be a number of groups, or COLUMN=VAL"),
         (
             ("--by", "ward", "--expect-groups", "ward=a..b"),
-            "can have a range, FIRST..LAST, only for a column of d",
+            "has a range, but the study states no dates and no numbers for",
         ),
         (("--by", "ward", "--expect-groups", "ward=east"), "no reports of east were counted; repo"),
         (("--by", "ward", "--expect-groups", "ward=north"), "reports of south were counted, whic"),

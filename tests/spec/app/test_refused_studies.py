@@ -368,8 +368,8 @@ def test_clusters_of_separate_tallies_are_refused_with_the_remedy(here: Path) ->
 def test_only_the_attributes_asked_for_are_said_to_be_estimated_together(here: Path) -> None:
     together = run("estimate", "a.json", "b.json", "--only", "smokes")
     assert (
-        "smokes: 300 reports by RandomizedResponse at epsilon 1. They are taken together, as reports of different people."
-        in together.output
+        "smokes: 300 reports by RandomizedResponse at epsilon 1. All these reports are estimated "
+        "together, as reports of different people." in together.output
     )
     assert "age" not in together.output
 

@@ -107,7 +107,7 @@ def test_tags_go_through_files_and_are_given_back(here: Path) -> None:
     run("randomize", "study.toml", "answers.csv", "-o", "plain.parquet")
     run("tally", "plain.parquet", "-o", "plain.json")
     assert (
-        "can be used only if people could give a tag"
+        'is for questions with tags such as "@home", but no question here has tags'
         in run("estimate", "plain.json", "--background", "home=home.csv", ok=False).output
     )
     for wrong in (["home"], ["home=home.csv", "@home=home.csv"], ["other.home=home.csv"]):

@@ -249,7 +249,8 @@ def test_the_command_of_a_survey_on_paper_stands_in_the_pages_and_takes_decimals
     assert "weighted by weight, in clusters by village, in strata by region: 20 clusters" in shown
     alone = ("estimate", "survey.csv", "--design", "undeclared=crosswise:1/6")
     note = (
-        "Columns that are not used: weight, village. If they say how people were drawn, add "
+        "Columns that are not used: weight, village. If these columns say how people were drawn, "
+        "add "
         "--weights weight --cluster village."
     )
     assert run(*alone).output.count(note) == 1 and note not in run("-q", *alone).output
@@ -373,8 +374,8 @@ def test_a_weight_that_is_none_is_named_by_its_line(
     Path("p.csv").write_text("\n".join(rows))
     for command in (["estimate", "p.csv"], ["report", "p.csv", "-o", "p.html"]):
         assert (
-            f"column 'w': must hold a number above 0 in every row: the weight of the person; got {said}."
-            in (run(*command, *design, ok=False).output)
+            "column 'w': must hold a number above 0 in every row: the weight of the person; got "
+            f"{said}." in (run(*command, *design, ok=False).output)
         )
     assert "first in data row 3" in run("regress", "p.csv", "said ~ sex", *design, ok=False).output
     Path("p.csv").write_text("\n".join([*rows, "same,m,-1"]))

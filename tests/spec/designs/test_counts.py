@@ -297,7 +297,7 @@ def test_a_plan_of_a_design_names_people_and_the_best_that_protects_as_much() ->
     assert "For ±5 points about 1,540 people are needed (--width 0.1)" in said
     said = run("plan", "--design", "crosswise:1/4", "--width", "0.06").stdout
     assert "For ±3 points about 4,270 people are needed" in said
-    assert "all ways of randomising with the same protection, none has a smaller error" in said
+    assert "No other way of randomising with the same protection has a smaller error" in said
     table = said.partition("sum of squared errors")[2].partition("Columns not shown")[0]
     assert max(map(len, table.splitlines())) <= 100
     # lambda = .2 (2/3) + .25 / 3 of yes; its variance over (2/3)^2: 1.96 sqrt(.1697 / 800 / .4444)
@@ -546,7 +546,9 @@ def test_a_tally_of_a_table_with_gaps_says_how_to_leave_them_out(
     tally = str(tmp_path / "t.json")
     run("tally", whole, *study, "-o", tally)
     refused = run("estimate", tally, *study, "--drop-missing", ok=False).stderr
-    assert "--drop-missing: needs a table of answers on paper with a row for each person" in refused
+    assert (
+        "--drop-missing: needs a table with a row for each person who answered on paper" in refused
+    )
 
 
 def test_a_question_of_the_study_without_a_column_is_named(tmp_path: Path) -> None:

@@ -199,7 +199,7 @@ def test_a_file_that_a_pattern_counts_twice_is_refused() -> None:
     Path("t.json").unlink()
     refused = _tally("south.csv", ok=False)
     assert "all counts of ward south are even numbers" in refused and "--allow-equal" in refused
-    assert "all counts are even numbers. If a file was loaded more than once" in _tally(
+    assert "all counts are even numbers. Look for files that were loaded twice" in _tally(
         _counts("all.csv", reports * 2, None, study), ok=False
     )
     thrice = _tally(_counts("thrice.csv", reports * 3, None, study), ok=False)

@@ -161,6 +161,6 @@ def test_memory_that_is_not_enough_is_one_line(
         raise MemoryError
 
     monkeypatch.setattr("warner.app.what_files_hold.load_tallies", fail)
-    assert "memory: this task needs more than this computer has" in run(
+    assert "memory: is too small for this task. Use fewer questions" in run(
         "estimate", str(tmp_path / "t.json"), ok=False
     )

@@ -184,7 +184,7 @@ def test_the_command_line_reads_headers_of_frames(
     for name in ("arrow", "polars"):
         Path(f"{name}.parquet").rename(f"folder.parquet/{name}.parquet")
     done = run("tally", "folder.parquet", "--study", "study.toml", "-o", "no.json", ok=False)
-    assert "must not mix simulated and real reports" in done.stderr
+    assert "arrow.parquet: holds simulated reports, but" in done.stderr
 
 
 def test_the_advice_for_a_study_is_of_the_study() -> None:

@@ -232,7 +232,10 @@ def test_commands_say_three_numbers_and_randomise_nothing(tmp_path: Path) -> Non
     single = TEXT.replace("values = 3\n", "")
     file.write_text(single.format(budget=10.0, mechanism="RandomizedResponse", more=""))
     line = " ".join(CliRunner().invoke(main, ["audit", str(file)]).output.split())
-    assert "if the answer changes, it sends nothing more. To let devices report on a second" in line
+    assert (
+        "if the answer changes, the device sends nothing more. To let devices report on a second"
+        in line
+    )
     assert "spends up to epsilon 4 in place of 2 on each question" in line
     # A device that reports on one answer only spends nothing on another.
     assert (
@@ -433,7 +436,7 @@ def test_permanent_reports_of_unknown_rounds_are_added_with_a_warning(
     assert "WARNING" not in said_by(*compared)
     files = ("tally", "a.parquet", "b.parquet", "-o", "t.json", "--study")
     said = said_by(*files, "none.toml")
-    assert "a.parquet and b.parquet: nothing in these reports says of which round" in said
+    assert "a.parquet and b.parquet: the reports do not say which round they are from" in said
     assert "They are counted as round 1, which the study says." in said_by(*files, "one.toml")
     assert "which round" not in said_by("tally", "a.parquet", "-o", "t.json", "--study", "one.toml")
     # So does a sum of files of other programs, and of counts, until somebody says the round.

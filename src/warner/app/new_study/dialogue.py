@@ -106,9 +106,9 @@ def complete(question: Question, is_public: bool = False) -> Question:
         return with_labels(question, split(text))
 
     hint = {
-        "integers": "smallest and largest, such as 0:60",
-        "numbers": "smallest and largest, such as 0:60",
-        "cells": "rows x columns, such as 24x16",
+        "integers": "smallest and largest number, such as 0:60",
+        "numbers": "smallest and largest number, such as 0:60",
+        "cells": "rows x columns of the grid, such as 24x16",
     }.get(question.kind, "all possible answers, separated by commas")
     prompt = f"{question.name} ({WORDS[question.kind]}): {hint} (Enter: decide later)"
     return ask_until(prompt, read)
@@ -129,7 +129,8 @@ def ask_all() -> tuple[list[Question], list[Question]]:
         if name in [q.name for q in (*secret, *public)]:
             note(f"{name} is already in the study. Type another name")
             continue
-        is_public = _choose(f"{name}: secret or public", ("secret", "public")) == "public"
+        sort = f"{name}: secret (randomised) or public (not protected)"
+        is_public = _choose(sort, ("secret", "public")) == "public"
         kinds = _PUBLIC if is_public else _SECRET
         kind = _KINDS[_choose(f"{name}: kind of answers ({', '.join(kinds)})", kinds)]
         question = complete(Question(name, kind), is_public)
@@ -201,7 +202,8 @@ def stated(
         question = Question(name, kinds.get(name, kind))
         given = [f"--{key}" for key in ("values", "range", "grid") if name in options[key]]
         if len(given) > 1:
-            raise ArgumentError(name, f"can have only one of {', '.join(given)}")
+            rule = f"has {' and '.join(given)}, but only one of these can be given"
+            raise ArgumentError(name, rule)
         for option, read in readers.items():
             if name in options[option]:
                 question = read(question, options[option][name])

@@ -38,7 +38,7 @@ def toml(value: object) -> str:
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, bool | int | float):
         return str(value).lower()
-    raise StudyError("study", "an option cannot be written as TOML", kind(value))
+    raise StudyError("study", "has an option that cannot be written as TOML", kind(value))
 
 
 def toml_key(name: str) -> str:
@@ -162,11 +162,13 @@ class Question:
                     "for numbers: numbers near the true one are sent more often",
                 )
         if size >= few or self.kind == "cells":
-            unary = 'mechanism = "UnaryEncoding"\nvariant = "oue"'
-            return unary, "for many values: a random yes or no is sent for each value"
+            return (
+                'mechanism = "UnaryEncoding"\nvariant = "oue"',
+                "for many values: for each value a yes or a no is sent, which chance can change",
+            )
         return (
             'mechanism = "RandomizedResponse"',
-            "for few values: the true value or another one is sent",
+            "for few values: the true value is sent or, by chance, another value",
         )
 
     @property
@@ -180,7 +182,7 @@ class Question:
 def with_labels(question: Question, labels: Sequence[str], is_copied: bool = False) -> Question:
     """The question with its labels, as numbers or truth values where all of them are."""
     if len(set(labels)) < max(2, len(labels)) or not all(labels):
-        rule = "must be two or more different labels, separated by commas"
+        rule = "must have two or more different labels, separated by commas"
         got = None if is_copied else show(", ".join(labels))
         raise ArgumentError(question.name, rule, got)
     if (pair := alike(labels)) is not None:
@@ -200,15 +202,18 @@ def with_range(question: Question, text: str, is_copied: bool = False) -> Questi
     numbers = _NUMBER.fullmatch(low) and _NUMBER.fullmatch(high)
     is_good = bool(numbers) and Decimal(low) < Decimal(high)
     if not is_good or (bins and not re.fullmatch("[1-9][0-9]{0,7}", bins)):
-        rule = "must be two limits, the smaller one first, such as 0:60"
+        rule = "must have two limits, the smaller limit first, such as 0:60"
         got = None if is_copied else show(text)
         remedy = "A third number says for how many equal parts shares are estimated: 0:60:30"
         raise ArgumentError(question.name, rule, got, remedy)
     if question.kind == "labels":
         are_whole = not bins and _INTEGER.fullmatch(low) and _INTEGER.fullmatch(high)
         if not are_whole or int(high) - int(low) >= _MOST_CODES:
-            rule = f"must be the first and the last of at most {_MOST_CODES:,} codes, such as 0:299"
-            raise ArgumentError(question.name, rule, show(text), "Or list them with --values")
+            rule = (
+                f"must have a first and a last code, such as 0:299, and at most {_MOST_CODES:,} "
+                "codes"
+            )
+            raise ArgumentError(question.name, rule, show(text), "Or list the codes with --values")
         return with_labels(question, [str(code) for code in range(int(low), int(high) + 1)])
     limits = (_as_toml(low), _as_toml(high))
     return replace(question, limits=limits, bins=int(bins) if bins else None, is_copied=is_copied)
@@ -219,7 +224,10 @@ def with_grid(question: Question, text: str) -> Question:
     sizes = _GRID.fullmatch(text.replace(" ", ""))
     side = (sizes[3] or "1.0") if sizes else ""
     if sizes is None or not _NUMBER.fullmatch(side):
-        rule = "must be ROWSxCOLUMNS, such as 24x16, or 24x16:0.5 if 0.5 is the side of a cell"
+        rule = (
+            "must have a grid ROWSxCOLUMNS, such as 24x16, or 24x16:0.5 if 0.5 is the side of a "
+            "cell"
+        )
         raise ArgumentError(question.name, rule, show(text))
     grid = (str(int(sizes[1])), str(int(sizes[2])), _as_toml(side))
     return replace(question, kind="cells", grid=grid)
@@ -262,7 +270,8 @@ def rounded_outwards(low: float, high: float) -> tuple[float, float]:
 
 COPIED = (
     "Everyone receives the study, and a label or a limit in it can be one person's answer. Keep "
-    "only labels that you could know without these people, and round limits outwards."
+    "only labels that you could have listed before you asked these people, and make limits wider, "
+    "to round numbers."
 )
 _WIDTH = 96
 _SHOWN, _IN_TITLE = 30, 6  # names that are listed
@@ -364,10 +373,10 @@ class FirstStudy:
             )
             return
         yield from _comment(
-            "The budget limits what all reports of one person reveal together: they change the "
-            "odds between any two answers by at most a factor of e^budget. For "
-            f"{self.budget}, this factor is {_factor(self.budget)}. The budget is the sum of the "
-            "epsilons below. Asking the same people again spends it again."
+            "The budget limits what all reports of one person reveal together. They change the "
+            f"odds between any two answers by at most a factor of e^budget. For {self.budget}, "
+            f"this factor is {_factor(self.budget)}. The budget is the sum of the epsilons below. "
+            "Asking the same people again spends the budget again."
         )
         yield f"budget = {self.budget}"
 
@@ -377,13 +386,13 @@ class FirstStudy:
         yield from _comment(
             f"Each person is asked one of these {many} questions, drawn by chance, and spends all "
             f"of epsilon on it. The errors of the shares are then smaller than with 1/{many} of "
-            'epsilon on each question. If you write each = "pair", each person is asked two '
-            "questions, to see how their answers go together; then delete the lines with "
-            'mechanisms. If you write each = "all", everybody is asked all questions, and each '
+            "epsilon on each question. To see how the answers to two questions go together, write "
+            'each = "pair", and delete the lines with mechanisms: each person is then asked two '
+            'questions. If you write each = "all", everybody is asked all questions, and each '
             "question needs an epsilon.",
-            "Epsilon limits what the report of one person reveals: it changes the odds between any "
-            f"two answers by at most a factor of e^epsilon. For {self.budget}, this factor is "
-            f"{_factor(self.budget)}. Asking the same people again spends epsilon again.",
+            "Epsilon limits what the report of one person reveals. The report changes the odds "
+            f"between any two answers by at most a factor of e^epsilon. For {self.budget}, this "
+            f"factor is {_factor(self.budget)}. Asking the same people again spends epsilon again.",
         )
         yield "[ask]"
         yield 'each = "one"'
@@ -399,8 +408,8 @@ class FirstStudy:
             yield f"The text (label) of these questions: {listed(unasked)}."
         if self.is_on_paper:
             yield (
-                "Whether everybody can draw by chance as the card asks. To see how, run: warner "
-                "study sheet"
+                "Whether people can make the draw that their card asks for, such as with a die. To "
+                "see the draw, run: warner study sheet"
             )
             return
         which = "The" if self.asks_one else "Each"
@@ -410,12 +419,14 @@ class FirstStudy:
             "warner plan"
         )
         drop = (
-            '; missing = "drop" leaves the person out, and the collector sees that. Without either'
+            '. If you write missing = "drop", the person is left out, which the collector sees. '
+            "With neither line"
         )
         yield (
-            'What an empty answer means. In the table of a question, missing = "answer" makes "no '
-            'answer" one more answer, which is protected '
-            f"too{'. Without it' if self.asks_one else drop}, a file with empty answers is refused."
+            "What an empty answer means. "
+            'If you write missing = "answer" under a question, "no answer" is one more answer, '
+            f"which is protected too{'. Without this line' if self.asks_one else drop}, a file "
+            "with empty answers is refused."
         )
         yield (
             "For a survey on a web page: who may answer. Add a table [collect] at the end of this "
@@ -425,7 +436,8 @@ class FirstStudy:
         if self.public:
             names = listed([q.name for q in self.public])
             yield (
-                f"Whether everybody may know this about each person: {names}. It is not protected."
+                f"Whether everybody may know this about each person: {names}. Public columns are "
+                "not protected."
             )
         if self.copied:
             names = listed(self.copied)
@@ -494,8 +506,8 @@ def _about(question: Question) -> Iterator[str]:
         }.get(question.kind, 'Write all possible answers: values = ["never", "often"].')
     if question.name.casefold() in _COORDINATES:
         yield (
-            "One coordinate alone says little. To ask where people are, use one column with cells "
-            "of a grid, written row,column."
+            "One coordinate alone does not say where somebody is. To ask where people are, use one "
+            "column with cells of a grid, written row,column."
         )
 
 

@@ -103,11 +103,8 @@ def _read(path: str) -> dict[str, Any]:
     except ImportError:
         raise not_installed("pyxform", "an XLSForm") from None
     if Path(path).suffix.lower() not in SUFFIXES:
-        rule = "cannot be read as a form, because of its ending"
-        remedy = (
-            "Open it in a spreadsheet program and save it as .xlsx. To rename it is not enough. "
-            f"Files that end in {', '.join(SUFFIXES[1:])} are read too"
-        )
+        rule = f"must be a form with the ending {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
+        remedy = "Open it in a spreadsheet program, and save it there as .xlsx"
         raise ArgumentError(path, rule, None, remedy)
     with open(path, "rb") as file:  # the system says why a file cannot be opened
         size = os.fstat(file.fileno()).st_size
@@ -156,7 +153,7 @@ class _Reader:
             except _LeftOutError as error:
                 self._leave(item.row["name"], str(error))
         if not self._form.secret:
-            rule = "has no marked question that can be randomised"
+            rule = "has no question that can be randomised"
             remedy = (
                 'In the sheet "survey" of the form, add a column warner_epsilon, and write an '
                 "epsilon such as 1.0 into the row of each sensitive question"
@@ -191,7 +188,7 @@ class _Reader:
             return DEFAULT_LANGUAGE
         if not is_language(tag):
             rule = f"does not say the short tag, such as fr or sw, of the language {show(name)}"
-            remedy = f'Add --language "{name}=TAG", or write label::{name} (TAG) in the form'
+            remedy = f'Add --language "{name}=TAG"'
             raise ArgumentError(self._path, rule, None, remedy)
         return tag
 

@@ -327,10 +327,10 @@ class Question:
         if not self.has_nonresponse:
             return f"{people}." if result.reports_per_person > 1 else f"{people} answered."
         row = result.answered().row(self.settings.level, self.settings.target)
-        hidden = "" if self.shows_nonresponse else " Whether a person answered is hidden as well."
+        hidden = "" if self.shows_nonresponse else " Whether a person answered is hidden, too."
         return (
             f"{people} took part, and {_figures(row)} of them answered.{hidden} All shares are of "
-            "those who answered. They say nothing about the others."
+            "the people who answered, and say nothing about the others."
         )
 
     def _of_ways(self) -> str:
@@ -387,8 +387,8 @@ class Question:
                 "The intervals are for all answers at once, so they can be trusted although these "
                 "answers were picked for their large shares."
                 if at_once
-                else "These answers were picked for their large shares, and the intervals do not "
-                "allow for that."
+                else "These answers were picked for their large shares. The intervals do not allow "
+                "for that, so they miss more true shares."
             )
         if not self.is_bounded:
             notes.append(NO_INTERVALS)
@@ -403,8 +403,8 @@ class Question:
             return []
         if self.settings.design is not None:
             return [
-                "How far made-up reports could move these shares is not computed, because people "
-                "have weights, and a made-up report counts as much as its weight."
+                "It was not computed how far made-up reports could move these shares, because "
+                "people have weights: a made-up report counts as much as its weight."
             ]
         bounds = self.estimate.if_forged(made_up, level, self.settings.target)
         names = [name_of(row["value"], self.domain) for row in bounds.rows()]
@@ -414,8 +414,8 @@ class Question:
         shown = [listed[row["value"]] for row in rows if row["value"] in listed]
         if not shown:
             return [
-                "How far made-up reports could move shares is computed only for single answers, "
-                "not for ranges of answers."
+                "It was not computed how far made-up reports could move these shares, because they "
+                "are shares of ranges of answers."
             ]
         caption = f"Shares if {bounds.in_words}"
         if self.domain.nonresponse is not None:
@@ -641,8 +641,8 @@ def _differences(result: Differences, question: Question) -> list[Block]:
     else:
         blocks.append(_no_difference(result))
     blocks.append(
-        f"With so many people, a difference is known to within about {', '.join(halves)}, up or "
-        "down. Smaller differences cannot be seen, so groups may still differ."
+        f"With so many people, each difference is uncertain by about {', '.join(halves)}, up or "
+        "down. Groups may still differ by less than that."
     )
     listed = shown_rows
     if len(shown_rows) > _MOST_DIFFERENCES:
@@ -691,8 +691,8 @@ def _no_difference(result: Differences) -> str:
     """What is said where no difference is clear by itself: the test of all groups may be."""
     if result.about_test and result.test is not None and result.test.p_value < LEVEL_OF_TESTS:
         return (
-            "No single difference between the groups is larger than chance explains, but all "
-            "differences together are: a test shows that the groups do not all have the same "
+            "No single difference between the groups is larger than chance explains. But a test of "
+            "all groups together shows that the groups do not all have the same "
             f"{'shares' if result.of == 'shares' else 'mean'} ({shown_p(result.test.p_value)})."
         )
     return "No difference between the groups is larger than chance explains."
@@ -705,8 +705,9 @@ _NOT_OF_ANSWERED = (
     "These numbers are not compared between groups, because some people may have given no answer."
 )
 _FROM_COUNTS = (
-    "The differences were computed before shares below 0 % or above 100 % were cut off, so they "
-    "need not match the shares above."
+    "Chance can bring an estimate below 0 % or above 100 %, and the tables of shares cut such "
+    "estimates off. The differences were computed without this cut, so they need not match the "
+    "shares above."
 )
 
 

@@ -38,18 +38,17 @@ from warner.results.from_tally import by_group
 from warner.results.tables import FOLLOWED, IF_FOLLOWED, NO_INTERVALS, has_paper, how_made
 
 _SIMULATED = (
-    "This is a simulation: the numbers are only a trial. The reports were made with a seed, and "
-    "whoever knows the seed can undo the randomising. Such reports protect nobody."
+    "This is a simulation: the numbers are only a trial. All chance came from one start number, "
+    "the seed. Whoever knows the seed can undo the randomising, so such reports protect nobody."
 )
 _IN_SEVERAL_WAYS = (
-    "Answers to one question were randomised in different ways (mechanisms or epsilons), and "
-    "reports that tell more count more. The estimates assume that the true shares do not depend on "
-    "the way, in each group that is shown and among all people together."
+    "Answers to one question were randomised in different ways (mechanisms or epsilons). Reports "
+    "that tell more count more. The estimates assume that the true shares are the same in all "
+    "ways, in each group that is shown and among all people together."
 )
 _LEFT_OUT = "People who did not answer one of these questions were left out with all their answers"
 _OF_DIFFERENT_PEOPLE = (
-    "All are counted as different people: whoever answered twice counts twice, and tells more than "
-    "is said below."
+    "Whoever answered twice counts as two people, and tells more than is said below."
 )
 _OVERLAP = (
     "Two intervals that overlap do not show that two groups are alike. Differences have intervals "
@@ -62,8 +61,8 @@ _OF_POSTERIOR = (
     "than its neighbours, its interval can miss the true share."
 )
 _OF_BANDS = (
-    "The interval of a band contains the true share somewhat less often where shares change "
-    "steeply between neighbouring numbers."
+    "The interval of a range of numbers (a band) contains the true share a little less often if "
+    "neighbouring numbers in the range have very different shares."
 )
 
 
@@ -298,8 +297,8 @@ def _of_each_question(source: Source, settings: Settings) -> list[Block]:
         about += " They would be true in a real survey, but not for these simulated reports."
     if True in ways:
         about += (
-            " On paper, they are true only if whoever sees the sheet does not know the person's "
-            "draw, such as how the die or the coin fell, or which birthday the person thought of."
+            " On paper, they are true only while nobody who sees the sheet knows how the die or "
+            "the coin fell, or which birthday the person thought of."
         )
     if rows:
         about += (
@@ -372,9 +371,9 @@ def _of_permanent(
 ) -> Iterator[str]:
     """What all rounds tell where devices keep permanent reports, as an audit says it."""
     yield (
-        "Devices keep one permanent report of each answer, and what they send in all rounds tells "
-        "no more about an answer than this report. What follows is for a person whose answer"
-        f"{'s stay' if is_several else ' stays'} the same."
+        "Each device keeps one permanent report of each answer. All that the device sends in all "
+        "rounds tells no more about an answer than this report. What follows is for a person whose "
+        f"answer{'s stay' if is_several else ' stays'} the same."
     )
     spans: list[tuple[str, int | None]] = [("any number of rounds", None)]
     if rounds > 1:
@@ -419,7 +418,7 @@ def _meaning(source: Source, settings: Settings) -> Section:
     is_population = settings.target == "population"
     drawn = " and for the chance by which people were drawn" * is_population
     kinds = {question.interval_kind for question in source.questions}
-    unless = ", unless a table says that they are for all intervals at once"
+    unless = ". Only where a table says so, they are for all its intervals at once"
     unless = unless if "simultaneous" in kinds else ""
     says = [
         f"The {level} % intervals are {_for_whom(settings)}. If the survey were made 100 times in "
@@ -446,7 +445,7 @@ def _meaning(source: Source, settings: Settings) -> Section:
         *_not_allowed_for(source, settings),
         *[f"{_LEFT_OUT}: {'; '.join(dropped)}"] * bool(dropped),
         *[_IN_SEVERAL_WAYS] * is_in_several_ways,
-        "An interval that begins at 0 does not show that nobody gives this answer.",
+        "An interval that begins at 0 leaves open whether anybody gives this answer.",
         *[_OVERLAP] * any(question.has_groups for question in source.questions),
         *["No number in this report is about a single person."] * is_of_several,
     ]
@@ -481,18 +480,19 @@ def _method(source: Source, settings: Settings) -> Section:
     on_paper = {mechanism.is_on_paper for _, mechanism, _ in each}
     how = (
         f"{who} of each person were randomised before they were counted (local differential "
-        "privacy). Epsilon says how much a report can tell. It was computed exactly."
+        "privacy). Epsilon says how much a report can tell. Each epsilon was computed exactly."
     )
     if on_paper == {True, False}:
         how += (
             " On paper, people randomised their answers themselves, such as by a die, a coin or a "
-            "birthday. There epsilon follows from the chances of this design."
+            "birthday. On paper, epsilon follows from the chances of the die, the coin or the "
+            "birthday."
         )
     elif on_paper == {True}:
         how = (
             "People randomised their answers themselves on paper, such as by a die, a coin or a "
             "birthday (randomised response). Epsilon says how much a report can tell. It follows "
-            "from the chances of this design."
+            "from the chances of the die, the coin or the birthday."
         )
     blocks: list[Block] = [how, Table(head, listed, title="How answers were randomised")]
     notes: dict[str, list[str]] = {}
@@ -519,7 +519,8 @@ def _method(source: Source, settings: Settings) -> Section:
         for name, parts in source.tallies.items()
     ]
     blocks.append(
-        "Fingerprints of the counts, by which they can be recognised (the first digits of SHA-256):"
+        "Fingerprints of the counts (the first digits of SHA-256). Equal counts have equal "
+        "fingerprints:"
     )
     blocks.append(Points(tuple(prints)))
     return Section("Method", tuple(blocks))

@@ -132,7 +132,7 @@ def _asked(question: Question, number: int, count: int) -> Section:
     return Section(title, (*blocks, shown, Points(who_ticks(question.design, question.card))))
 
 
-_HIDDEN = "No box shows your answer, because people with any answer may tick it:"
+_HIDDEN = "No box shows your answer, because each box is ticked by people with every answer:"
 _TELLING = (
     "A tick can tell much about you: somebody who sees it can be more than 95 % sure which of two "
     "answers you gave. This is who ticks which box:"
@@ -327,13 +327,13 @@ def _counted(study: Study, questions: list[Question], counts: str) -> list[Secti
         columns.insert(2, Column("group", ", ".join(groups)))
         rows = [row | {"group": name} for row in rows for name in names]
     elif len(names) > _MOST_BLANKS:
-        count += " Copy this table for each."
+        count += " Copy this table for each group."
     lines = counts_to_fill(study, questions).splitlines()
     type_in = (
         f"Type the numbers into the table {counts}, with Excel or any editor, and save it as CSV. "
-        f"The table {'has' if len(lines) <= _MOST_LINES else 'begins with'} the lines below. With "
-        f"--counts {counts}, the command warner study sheet writes this table. Type each number at "
-        f"the end of its line. {_NOT_SPLIT}"
+        f"The table {'has' if len(lines) <= _MOST_LINES else 'begins with'} the lines below. The "
+        f"command warner study sheet writes this table if you add --counts {counts}. Type each "
+        f"number at the end of its line. {_NOT_SPLIT}"
     )
     return [
         Section("Count", (count, Table(columns, rows))),
@@ -346,13 +346,13 @@ def _by_sheet(study: Study, questions: list[Question], counts: str) -> list[Sect
     unclear = "A sheet on which the question has no tick or several ticks gets no row."
     if len(questions) > 1:  # the others on the sheet are still answered
         unclear = (
-            "If a question has no tick or several ticks on a sheet, leave its cell empty. The "
-            "commands below then need --drop-missing."
+            "If a question has no tick or several ticks on a sheet, leave its cell empty. Then add "
+            "--drop-missing to the commands below."
         )
         if study.design is None or study.design.weights is None:
             unclear += (
-                " Leave out the command warner tally, which cannot read empty cells, and give "
-                f"{counts} to warner estimate in place of tally.json."
+                " Do not run the command warner tally, because it cannot read empty cells. In the "
+                f"command warner estimate, write {counts} in place of tally.json."
             )
     type_in = (
         f"Type a row for each sheet into the table {counts}, with Excel or any editor, and save it "

@@ -174,14 +174,14 @@ def test_a_file_is_replaced_only_if_told_and_never_the_answers(here: Path) -> No
         (("--secret", "Smokes"), "has no column Smokes. Is 'smokes' meant?"),
         ((*ASKED, "--values", "smokes"), "--values: must be written NAME=VALUE; got 'smokes'"),
         ((*ASKED, "--values", "smoke=a,b"), "must be one of smokes, units, condition, hospital"),
-        ((*ASKED, "--values", "smokes=a,a"), "smokes: must be two or more different labels"),
-        ((*ASKED, "--range", "units=60:0"), "units: must be two limits, the smaller one first"),
+        ((*ASKED, "--values", "smokes=a,a"), "smokes: must have two or more different labels"),
+        ((*ASKED, "--range", "units=60:0"), "units: must have two limits, the smaller limit first"),
         (
             (*ASKED, "--range", "units=0:1", "--values", "units=1,2"),
-            "units: can have only one of --values, --range",
+            "units: has --values and --range, but only one of these can be given",
         ),
         ((*ASKED, "--kind", "units=whole"), "--kind: must be one of labels, integers"),
-        ((*ASKED, "--grid", "units=3"), "units: must be ROWSxCOLUMNS"),
+        ((*ASKED, "--grid", "units=3"), "units: must have a grid ROWSxCOLUMNS"),
         (("--secret", "a.b", "--values", "a.b=x,y"), "answers.csv: has no column a.b"),
     ],
 )

@@ -54,8 +54,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_without_a_file_everything_is_asked() -> None:
     said = run("new", "-o", "study.toml", text=ALL).stderr
-    assert "smokes: must be two or more different labels, separated by commas" in said
-    assert "units: must be two limits, the smaller one first" in said
+    assert "smokes: must have two or more different labels, separated by commas" in said
+    assert "units: must have two limits, the smaller limit first" in said
     assert "units is already in the study" in said
     study = Study.load("study.toml")
     assert study.title == "Habits" and list(study.public) == ["age"]

@@ -111,9 +111,11 @@ def test_a_form_becomes_a_study_whose_limits_are_named_where_they_are_undecided(
         "Left out: again. Reason: its text holds the answer to another question.",
         "Left out: spot. Reason: it asks for a place; ask for a cell of a grid instead.",
         "Left out: nights. Reason: it stands in a repeat, so one person answers it several times.",
-        "Left out: remark. Reason: its row has nothing in warner_epsilon, warner_mechanism and warner_public.",
+        "Left out: remark. Reason: its row has nothing in warner_epsilon, warner_mechanism and "
+        "warner_public.",
         "The form asks only some people about weight, but the study asks everybody.",
-        "Everybody must answer place, because the way of randomising it has no value for a missing answer.",
+        "Everybody must answer place, because the way of randomising it has no value for a "
+        "missing answer.",
         "take the questions smokes, age, weight, place, pain, fives, open, many out of it",
         "Still to be decided: the values of the question open.",
     ):
@@ -181,7 +183,7 @@ def test_languages_without_a_tag_are_asked_for(tmp_path: Path) -> None:
     [
         (("| | 1\n", "| | many\n"), "smokes: warner_epsilon: must be a number above 0"),
         (("| | 1\n", "| |\n"), ""),
-        (("warner_epsilon", "epsilon"), "has no marked question that can be randomised"),
+        (("warner_epsilon", "epsilon"), "has no question that can be randomised"),
     ],
 )
 def test_marks_that_cannot_be_used_are_named(
@@ -271,7 +273,10 @@ def test_a_missing_file_a_suffix_and_a_missing_package_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "No such file" in run("study", "from-xlsform", "none.xlsx", ok=False).stderr
-    assert "cannot be read as a form" in run("study", "from-xlsform", "form.pdf", ok=False).stderr
+    assert (
+        "form.pdf: must be a form with the ending .xlsx, .xlsm, .xls, .csv or .md"
+        in run("study", "from-xlsform", "form.pdf", ok=False).stderr
+    )
     monkeypatch.setitem(sys.modules, "pyxform.errors", None)
     with pytest.raises(MissingExtraError, match=r"warner\[xlsform\]"):
         read_form(_write(tmp_path / "form.md", _sheets(**PLAIN)))

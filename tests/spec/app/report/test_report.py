@@ -595,9 +595,9 @@ def test_what_is_supposed_of_bins_is_said_once_of_a_question(here: Path) -> None
 
 def test_intervals_of_bands_are_said_to_hold_somewhat_less_often() -> None:
     """Rejects: "about 95 of them or more" of bands, of which the terminal says less."""
-    said = "contains the true share somewhat less often where shares change steeply"
+    said = "contains the true share a little less often if neighbouring numbers in the range"
     mechanism = warner.SubsetSelection(warner.Integers(0, 29), 1.0)
-    assert f"The interval of a band {said}" in _words(
+    assert f"The interval of a range of numbers (a band) {said}" in _words(
         _report({"units": mechanism}, {"units": [3, 5] * 300})
     )
     labels = warner.RandomizedResponse(warner.Categorical(["no", "yes"]), 1.0)

@@ -236,7 +236,7 @@ def test_an_unclear_question_does_not_lose_the_other_answers_of_a_sheet(here: Pa
     Path("class.toml").write_text(asked)
     page = _page()
     assert "no tick or several ticks on a sheet, leave its cell empty" in page
-    assert "then need --drop-missing" in page and "gets no row" not in page
+    assert "Then add --drop-missing" in page and "gets no row" not in page
     assert "Which class is it? ____" in page
     Path("counts.csv").write_text(
         "class,copied,stole\n"
@@ -277,7 +277,7 @@ def test_a_birthday_is_no_draw(here: Path) -> None:
     Path("class.toml").write_text(WEIGHTED)
     page = _page()
     assert "A birthday that only you know helps" in page and "draw" not in page
-    assert "Nothing needs to be brought." in page and "invented birthday" in page
+    assert "You do not need to bring anything." in page and "invented birthday" in page
     Path("class.toml").write_text(CLASS.replace("crosswise:1/4", "crosswise:91/365"))
     assert "A birthday that only you know or a draw that only you see helps" in _page("--force")
 

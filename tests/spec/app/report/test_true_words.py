@@ -112,7 +112,7 @@ def test_who_answered_is_said_to_be_hidden_only_where_it_is(also: list[str]) -> 
     answers = ["ill", "well", "fit", None] * 100
     result = warner.estimate(survey.tally(survey.randomize(answers)))
     section = Question(result, Settings(), shows_nonresponse=survey.shows_nonresponse).section()
-    assert ("hidden as well" in str(section.blocks[0])) is bool(also)
+    assert ("is hidden, too" in str(section.blocks[0])) is bool(also)
 
 
 def test_attributes_together_show_nonresponse_in_any_combination_that_is_not_sensitive() -> None:
@@ -154,7 +154,7 @@ def test_a_report_of_a_card_says_what_was_done(tmp_path: Path) -> None:
     text = page.read_text()
     assert "not right on average" not in text and "integers that were sampled" not in text
     assert "such as by a die, a coin or a birthday" in text
-    assert "It follows from the chances of this design" in text
+    assert "It follows from the chances of the die, the coin or the birthday" in text
 
 
 def test_every_column_that_can_be_read_beside_a_report_is_named(tmp_path: Path) -> None:
