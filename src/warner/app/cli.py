@@ -146,8 +146,8 @@ _OPTION_HERE = {
 # Who gave no answer is left out, or kept, where answers are randomised: reports have no gaps.
 _LEFT_OUT = (
     'To leave out people who gave no answer, write missing = "drop" into the study file, and then '
-    "run warner randomize. Only answers on paper are left out later: by warner estimate, report or "
-    "regress with --drop-missing"
+    "run warner randomize. For answers on paper, add --drop-missing to warner estimate, report or "
+    "regress"
 )
 
 _IN_THE_STUDY = (

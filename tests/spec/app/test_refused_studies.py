@@ -356,7 +356,7 @@ def test_joint_shares_of_separate_tallies_are_refused_with_the_remedy(here: Path
         "To count them together, run: warner tally --ways 2." in wanted.output
     )
     unknown = run("estimate", "a.json", "--joint", "smokes,wrong", ok=False)
-    assert "--joint: must be some of these names: smokes, age; got wrong." in unknown.output
+    assert "--joint: must be one or more of the questions smokes, age; got wrong." in unknown.output
 
 
 def test_clusters_of_separate_tallies_are_refused_with_the_remedy(here: Path) -> None:

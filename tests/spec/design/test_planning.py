@@ -356,8 +356,12 @@ def test_the_command_prints_both_tables(tmp_path: Path) -> None:
     assert shown.exit_code == 0, shown.output
     assert "of 3 groups of equal size" in shown.output
     said = " ".join(shown.output.split())
-    assert "one test of the shares in all 3 groups at the 5 % level finds the difference" in said
-    assert "one test of all shares in all 3 groups at the 5 % level finds the difference" in said
+    assert (
+        "one test of the shares in all 3 groups at the 5 % level finds with probability 0.9" in said
+    )
+    assert (
+        "one test of all shares in all 3 groups at the 5 % level finds with probability 0.9" in said
+    )
     assert "equally frequent): 49 % in one group, 51 % in another, and 50 % in the others." in said
     assert "equally frequent): 9 % in one group, 11 % in another, and 10 % in the others." in said
     n = people_for_difference(COIN, 0.02, groups=3, power=0.9)

@@ -418,7 +418,7 @@ def _meaning(source: Source, settings: Settings) -> Section:
     is_population = settings.target == "population"
     drawn = " and for the chance by which people were drawn" * is_population
     kinds = {question.interval_kind for question in source.questions}
-    unless = ". Only where a table says so, they are for all its intervals at once"
+    unless = f". Only where a table says so, the {level} % are for all its intervals at once"
     unless = unless if "simultaneous" in kinds else ""
     says = [
         f"The {level} % intervals are {_for_whom(settings)}. If the survey were made 100 times in "
