@@ -102,7 +102,7 @@ def test_a_step_is_drawn_as_the_server_writes_it(people: Any, owner: Owner) -> N
     page = people.person().new_page()
     page.goto(owner.live)
     assert page.url.endswith("/live")  # the token does not stay in the address
-    assert "have 100 reports together." in page.inner_text("#progress")
+    assert "is published after 100 reports from groups of at least" in page.inner_text("#progress")
     owner.send(130)
     _step(page, 1, 130)
     page.locator("#sections details").evaluate("(folded) => { folded.open = true; }")

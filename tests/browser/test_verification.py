@@ -278,5 +278,7 @@ def test_the_command_says_what_is_wrong(honest: Served, tmp_path: Path, monkeypa
     said = _apart(
         run, "collect", "verify", honest.url, "--draws", "1000", "--study", str(other), ok=False
     )
-    assert "WRONG survey: study.json is not the study in your file" in said.stdout
+    assert (
+        "WRONG survey: the served survey (study.json) is not the study in your file" in said.stdout
+    )
     assert "ok    scripts: " in said.stdout

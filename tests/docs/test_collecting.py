@@ -217,7 +217,10 @@ def test_every_command_of_the_lesson_runs(servers: _Servers) -> None:
     Path("token.txt").write_text(token)
     given = (address, "--token-file", "token.txt")
     said = run("collect", "close", *given, ok=False).stderr
-    assert f"Error: {address}: this computer does not trust its certificate (self-signed" in said
+    assert (
+        f"Error: {address}: has a certificate that this computer does not trust (self-signed"
+        in said
+    )
     assert "add --trust FILE. FILE is in the folder of the study; its name ends in .lan.pem" in said
     assert (
         "no certificate"

@@ -90,19 +90,19 @@ def codes_in(path: str) -> list[str]:
     codes = [row[0] for row in rows[1:] if row]
     letters = set(ALPHABET)
     if not rows or rows[0][:1] != ["code"] or not codes:
-        rule = "must be a CSV file whose first column is 'code'"
+        rule = "must have a first column named 'code', and the invitation codes below this name"
         remedy = 'Pass the file that "warner collect invite -o" wrote'
-        raise ArgumentError("--codes", rule, path, remedy)
+        raise ArgumentError(path, rule, None, remedy)
     for number, code in enumerate(codes, 2):
         plain = plain_code(code)
         if len(plain) != CODE_LETTERS or not set(plain) <= letters:
             # The code itself is not repeated: a message may be logged.
-            rule = "must hold an invitation code"
-            remedy = 'Pass the file as "warner collect invite -o" wrote it'
+            rule = "has no valid invitation code"
+            remedy = 'Pass the unchanged file that "warner collect invite -o" wrote'
             raise ArgumentError(f"{path}: row {number}", rule, None, remedy)
     if len(set(map(plain_code, codes))) < len(codes):
-        rule = "must have each code only once"
-        raise ArgumentError("--codes", rule, path, "Delete the rows that repeat a code")
+        rule = "has the same code in several rows"
+        raise ArgumentError(path, rule, None, "Keep one of these rows, and delete the others")
     return codes
 
 
@@ -145,7 +145,7 @@ def invitations_in(body: bytes, digest: str) -> np.ndarray:
     head, ids = body[: len(_INVITING) + _DIGEST_BYTES], body[len(_INVITING) + _DIGEST_BYTES :]
     count, left = divmod(len(ids), ID_BYTES)
     if left or not 1 <= count <= MOST_INVITED or not head.startswith(_INVITING):
-        rule = 'must have the form in which "warner collect invite" sends them'
+        rule = 'are not in the form that "warner collect invite" sends'
         raise Refused("malformed", "invitations", rule)
     if head != _INVITING + bytes.fromhex(digest):
         raise Refused(
@@ -153,6 +153,6 @@ def invitations_in(body: bytes, digest: str) -> np.ndarray:
             "invitations",
             "belong to another study",
             None,
-            "Use the study file of the collector",
+            "Use the study file with which the collector was started",
         )
     return np.frombuffer(ids, np.uint8).reshape(-1, ID_BYTES)

@@ -83,7 +83,10 @@ _REMEMBERED = "remembered "  # the beginning of the names of facts that others k
 _LAYOUT, _WISH, _DROPPED = "layout", "wish", "dropped"
 _SIMULATED = "simulated"  # a fact of a store whose reports are all simulated
 _OF_STATUS = (_WISH, _DROPPED, _SIMULATED)
-_ANOTHER_STORE = "Collect them with another server, which needs its own store: --store NAME"
+_ANOTHER_STORE = (
+    "Start a second server with a store of its own (--store NAME), and send these reports to it"
+)
+_STOPPING = "cannot be reached, because its server is being stopped"
 _REJECTS = "rejects "  # the beginning of the names of facts, before the number of a shard
 _TRIED = "tried"  # random bytes, which were written to see whether the store can be written
 
@@ -228,17 +231,18 @@ class Collector:
                     remedy = "Choose another store with --store: each round has a store of its own"
                 raise Refused("store_of_another_study", self._store.name, rule, None, remedy)
             if facts.get(_LAYOUT) != layout:
-                rule, remedy = "was begun with another --ways", "Use the same --ways as before"
+                rule = "was begun with a different number for --ways"
+                remedy = "Use the same --ways as before"
                 if not facts.get(_LAYOUT, b"").endswith(canonical(order).encode() + b"]"):
                     rule = "was begun with questions and public columns in another order"
                     remedy = "In the study file, put them into the same order as before"
                 if of_codes in (layout, facts.get(_LAYOUT)):
                     rule = (
-                        "belongs to a server that issues tokens, not to one that collects reports"
+                        "belongs to a server that issues tokens, but this server collects reports"
                     )
                     if self._issues:
                         rule = (
-                            "belongs to a server that collects reports, not to one that issues "
+                            "belongs to a server that collects reports, but this server issues "
                             "tokens"
                         )
                     remedy = (
@@ -330,7 +334,7 @@ class Collector:
         refused = self._refusal()
         with self._news:
             if refused is None and self._stopping:
-                refused = Refused("stopped", "survey", "is stopping", None, "Send again later")
+                refused = Refused("stopped", "survey", _STOPPING, None, "Send again later")
             if refused is None and self._waiting_bytes + batch.rows.nbytes > _WAITING:
                 rule = "cannot take more reports now, because too many wait to be counted"
                 refused = Refused("busy", "survey", rule, None, "Send again later")
@@ -537,7 +541,7 @@ class Collector:
         future: Future[object] = Future()
         with self._news:
             if self._stopping:
-                raise Refused("stopped", "survey", "is stopping")
+                raise Refused("stopped", "survey", _STOPPING)
             self._queue.append(_Task(action, future))
             self._news.notify()
         return future.result()
@@ -674,8 +678,8 @@ class Collector:
         for of_batch in np.split(invited, np.cumsum([len(ids) for ids in batches])[:-1]):
             first = int(np.argmin(of_batch))
             rule = (
-                f"number {first} of {len(of_batch)}, counted from 0, has no invitation, so no "
-                "submission of this request was counted"
+                f"number {first + 1} of {len(of_batch)} has no invitation. No submission of this "
+                "request was counted"
             )
             error = Refused("not_invited", "submissions", rule, position=first)
             refused.append(None if of_batch.all() else error)
@@ -818,12 +822,12 @@ class Collector:
             self._take_status(self._store.facts(*_OF_STATUS))
             if self._dropped:
                 rule = (
-                    "cannot be opened again: at the closing, it deleted the ids that show "
-                    "repeated reports"
+                    "cannot be opened again: the ids of its reports were deleted at the closing, "
+                    "and without these ids a report could count twice"
                 )
                 remedy = (
-                    'To be able to open the next survey again, write keep_ids = "always" in '
-                    "[collect]"
+                    'To keep the ids of your next survey, write keep_ids = "always" in [collect] '
+                    "of its study file"
                 )
                 raise Refused("ids_dropped", "survey", rule, None, remedy)
             self._store.put({_WISH: OPEN.encode(), **noted})
@@ -849,7 +853,7 @@ class Collector:
             self._require_open()
             if not self._store.has(INVITED, ids[:1])[0]:
                 raise Refused(
-                    "not_invited", "request", "has an invitation code that is not of this study"
+                    "not_invited", "request", "has an invitation code that this study does not have"
                 )
             self._fewest = 0  # the log shows the one code
             code, request = self._store.claim(SPENT, ids)

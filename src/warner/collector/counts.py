@@ -110,10 +110,10 @@ class Counts:
             stop = within.stop
         self._schemas = {name: m.schema for name, m in self._mechanisms.items()}
         if ways is not None and any(isinstance(s, BlockSchema) for s in self._schemas.values()):
-            rule = "can be used only for studies that ask every person all questions"
+            rule = "needs a study that asks every person all questions"
             remedy = (
-                "Leave out ways (--ways): questions that are asked together are counted together "
-                "anyway"
+                "Leave out --ways: the questions that a person is asked together are counted "
+                "together without it"
             )
             raise ArgumentError("ways", rule, str(ways), remedy)
         if ways is not None:
@@ -126,7 +126,10 @@ class Counts:
         self._most = LARGEST // self._width  # groups
         if not self._most or prod(sizes) * self._width >= 2**62:
             rule = f"would need {stop:,} counts for each group of people, which is too many"
-            remedy = "Declare fewer public columns, or use mechanisms with fewer different reports"
+            remedy = "Use mechanisms with fewer different reports"
+            if self._most:
+                rule = "has too many combinations of values in its public columns"
+                remedy = "Declare fewer public columns"
             raise ArgumentError("study", rule, None, remedy)
         self._row_of: dict[int, int] = {}
         self._table = np.zeros((0, self._width), dtype=np.int64)
@@ -164,8 +167,8 @@ class Counts:
         new = [group for group in numbers if group not in self._row_of]
         if len(self._row_of) + len(new) > self._most:
             rule = (
-                f"would make more than {self._most:,} groups of people by their public columns, "
-                "too many to count"
+                f"have more than {self._most:,} different combinations of values in the public "
+                "columns, which is too many to count"
             )
             raise Refused("too_many_groups", "submissions", rule)
         self._make_room(len(self._row_of) + len(new))

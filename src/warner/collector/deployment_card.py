@@ -73,9 +73,9 @@ def deployment_card(study: Study, view: LiveView | None = None) -> dict[str, Any
             "curator": collect.contact or None,
             "intended_use": study.texts.introduction(study.languages[0]) or None,
             "data_product": (
-                "Estimated distributions of the answers to "
-                f"{_counted(len(questions), 'question')}, with intervals, and the counts of "
-                "randomised reports from which they are computed."
+                "Estimates, with intervals, of how the answers to "
+                f"{_counted(len(questions), 'question')} are distributed. Also the counts of "
+                "randomised reports from which these estimates are computed."
             ),
             "region": None,
             "publication_date": None,
@@ -91,9 +91,9 @@ def deployment_card(study: Study, view: LiveView | None = None) -> dict[str, Any
                 if draw is None
                 else (
                     f"Each person sends one report{_in_each_round(study)}. The answers have no "
-                    "influence on which questions are chosen. So epsilon is the largest that any "
-                    "choice of questions has. It does not become smaller because a person is "
-                    "asked only some questions."
+                    "influence on which questions are chosen. Each choice of questions has an "
+                    "epsilon, and the largest of these is the epsilon of the study. Asking a "
+                    "person only some questions does not make epsilon smaller."
                 )
             ),
             "repeats": (
@@ -145,13 +145,14 @@ def _in_each_round(study: Study) -> str:
 def _rounds(study: Study) -> str:
     """What all reports of a person tell in a survey of several rounds."""
     of_all = epsilon_of_all(study)
-    to_one = "" if draw_of(study) is None else " to the one question that it reports on"
+    to_one = "" if draw_of(study) is None else " to the person's one question"
     return (
         f"This is round {study.round} of {study.rounds}. Each person's browser keeps a permanent "
-        f"report on each answer{to_one}, and randomises it once more in every round. While answers "
-        f"stay the same, all reports of {study.rounds} rounds together have an epsilon of at most "
+        f"report on each answer{to_one}. In every round, the browser randomises this permanent "
+        "report once more, and sends the result. While answers stay the same, all reports of "
+        f"{study.rounds} rounds together have an epsilon of at most "
         f"{at_most(study.epsilon_of_rounds, 4)}. If answers change, epsilon is at most "
-        f"{at_most(of_all, 4)} for any number of rounds. This larger epsilon is for two people "
+        f"{at_most(of_all, 4)} for any number of rounds. This larger epsilon compares two people "
         "whose answers change, and change back, in the same rounds. Whether and when an answer "
         "changed is not hidden in the long run. Whoever takes part in two browsers, or deletes "
         "what a browser keeps, tells more about their answers."
@@ -177,11 +178,11 @@ def _amplification(study: Study) -> str:
     if not epsilon < _WORTH_SAYING * sum(promised.total for promised in guarantees):
         return f"{steps} Such small steps do not protect people noticeably better against others."
     return (
-        f"{steps} A person in such a step is better protected against somebody who sees only the "
-        "published results, and sent "
-        f"none of the reports: epsilon is at most {epsilon:.3g}, with delta "
+        f"{steps} Somebody who sees only the published results, and sent no report, learns less "
+        f"about a person in such a step: epsilon is at most {epsilon:.3g}, with delta "
         f"{_SHUFFLED_DELTA * len(crowds):.6f}. The last step, at the closing, can have fewer "
-        "people, down to one. For people in this last step, only the guarantee above holds."
+        "people, even only one person. For people in this last step, only the guarantee above "
+        "holds."
     )
 
 
@@ -244,7 +245,7 @@ def _privacy(study: Study) -> dict[str, Any]:
         "flavour": flavour,
         "unit": (
             "one person, with all answers of "
-            f"{'all rounds, also where they change' if in_rounds else 'one submission'}"
+            f"{'all rounds, even if the answers change' if in_rounds else 'one submission'}"
         ),
         "neighbouring": "any other answers of this person to all questions",
         "epsilon_per_person": _finite(epsilon),
@@ -269,9 +270,9 @@ def _design(draw: OneOf, study: Study) -> dict[str, Any]:
     ]
     if study.collect.has_codes:
         words.append(
-            "The questions are computed from the invitation code, and are the same on every "
-            "device. Whoever knows a code can compute its questions. Whoever gives out the codes "
-            "could choose which code, and so which questions, a person gets."
+            "The questions of a person are computed from the invitation code, and are the same on "
+            "every device. Whoever knows a code can compute these questions. Whoever gives out "
+            "the codes could choose a code for a person, and with it the questions."
         )
     elif study.round is not None:
         words.append(
@@ -355,11 +356,11 @@ def _unprotected(study: Study, questions: Sequence[Question]) -> list[str]:
     if (draw := draw_of(study)) is not None:
         fewest = study.collect.step * min(draw.odds) / 2**64
         sentences.append(
-            "Which questions a person was asked is not hidden, because it is sent with the "
-            f"report, unchanged. Of the {study.collect.step:,} reports of a published step, about "
+            "It is not hidden which questions a person was asked: the report names them, "
+            f"unchanged. Of the {study.collect.step:,} reports of a published step, about "
             f"{fewest:.2g} are on the questions that are chosen least often. Whoever compares the "
-            "results of two steps sees what these reports added. If they are few, only epsilon "
-            "protects each of them."
+            "results of two steps sees what these reports added. If these reports are few, only "
+            "epsilon protects each of them."
         )
     if study.public:
         columns = [f"{name} ({values_of(d)})" for name, d in study.public.items()]
@@ -374,11 +375,13 @@ def _unprotected(study: Study, questions: Sequence[Question]) -> list[str]:
         sentences.append(
             "Invitation codes: the issuer records that a code was exchanged for a token. Nothing "
             "in a report is computed from the code. But whoever runs both the issuer and the "
-            "collector, or has copies of both stores, can compare which codes and which reports "
-            "were new at the same time, and so may guess whose report is whose. Whoever watches "
-            "both programs while they run can also compare internet addresses and times, although "
-            f"a report waits for a random time of at most {tokens.wait:,} seconds. So the issuer "
-            "and the collector must be run by two parties who do not work together."
+            "collector, or has copies of both stores, can see which codes and which reports were "
+            "added at about the same time, and so may guess which report belongs to which code. "
+            "Whoever watches both programs while they run can also compare internet addresses and "
+            "times. Each "
+            f"report waits for a random time, at most {tokens.wait:,} seconds, which makes this "
+            "harder but not impossible. So the issuer and the collector must be run by two "
+            "parties who do not work together."
         )
     return sentences
 
@@ -386,22 +389,24 @@ def _unprotected(study: Study, questions: Sequence[Question]) -> list[str]:
 def _who_sees_what(study: Study, view: LiveView | None) -> dict[str, str]:
     """What each party sees of a person."""
     public = ", the public columns" if study.public else ""
-    number = "its random id" if study.collect.tokens is None else "its token, which names no person"
+    number = "the random id of the report"
+    if study.collect.tokens is not None:
+        number = "the token, which does not show whose it is"
     return {
         "device": (
             "the answers, until they are randomised; then the randomised report, until it is sent"
         ),
         "network": "that an encrypted submission (HTTPS) of fixed length is sent, and when",
         "collector_process": (
-            f"each randomised report{_drawn(study)}{public}, {number}, and the internet address of "
-            "the sender, which stays for at most ten minutes, and only in a scrambled form"
+            f"each randomised report{_drawn(study)}{public}, {number}, and the internet address "
+            "of the sender. The address is kept for at most ten minutes, and only scrambled"
         ),
         "collector_store": f"counts of reports{' by public columns' if study.public else ''}, and "
         "random ids, in an order that does not show when a report was sent",
         "owner": (
-            f"counts and estimates in steps of {study.collect.step:,} reports"
-            f"{_owner_sees_groups(study, view)}; between steps, how many people are counted, and "
-            "how many requests were refused, by reason"
+            f"counts and estimates in steps of {study.collect.step:,} "
+            f"reports{_owner_sees_groups(study, view)}; between steps, how many people are "
+            "counted, and how many requests were refused for which reason"
         ),
         "public": "what the owner publishes",
         **({} if study.collect.tokens is None else {"issuer": _ISSUER}),
@@ -409,8 +414,8 @@ def _who_sees_what(study: Study, view: LiveView | None) -> dict[str, str]:
 
 
 _ISSUER = (
-    "invitation codes, which codes are exchanged, and from which internet address; no report, and "
-    "nothing by which a report could be recognised"
+    "the invitation codes, which codes were exchanged, and from which internet address. The "
+    "issuer sees no report, and nothing by which a report could be recognised"
 )
 
 
@@ -427,7 +432,9 @@ def _owner_sees_groups(study: Study, view: LiveView | None) -> str:
     if groups_come_late(study) if step is None else step.late_groups:
         return ", and, once the survey has closed, of the groups by public columns"
     few = fewest_new(study.collect.step)
-    return f" (to each group by public columns, a step adds no report or at least {few})"
+    return (
+        f" (each step adds either no report or at least {few} reports to a group by public columns)"
+    )
 
 
 def _retention(study: Study) -> dict[str, str]:
@@ -439,7 +446,7 @@ def _retention(study: Study) -> dict[str, str]:
     )
     return {
         "answers": "never leave the device",
-        "reports": "not kept: they are added to the counts",
+        "reports": "not kept, only added to the counts",
         "ids_of_submissions": f"kept {closing}, so that no submission counts twice",
         "addresses_and_times": "not kept",
         "counts": "until the owner deletes them",

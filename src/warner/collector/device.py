@@ -47,10 +47,6 @@ _ALREADY = {
     ),
 }
 """Why nothing is sent, by what is another one than in the report that was sent."""
-_COLUMN = (
-    "write a study file for each week, with another list of values for the public column of the "
-    "week. Each week then spends the epsilon again. See docs/recipes/weekly.md"
-)
 
 
 class Device:
@@ -104,7 +100,7 @@ class Device:
         self._remote = Remote(url, trust=trust)
         if self._remote.is_open_to_listeners:
             rule = "must begin with https://, so that nobody in the network can tell who answers"
-            remedy = "http:// is accepted only if the collector runs on this machine"
+            remedy = "For a collector on this machine, http:// is accepted too"
             raise ArgumentError("url", rule, None, remedy)
         self._study, self._folder = study, Path(folder)
         self._form, self._draw = SubmissionFormat(study), draw_of(study)
@@ -218,11 +214,15 @@ class Device:
         if not changes:
             return
         if self._study.round is not None:
-            remedy = 'For the next round, write its number as "round" in [repeat] of the study file'
-        elif self._draw is not None:  # of which [repeat] takes single questions alone
-            remedy = f"To ask the same people every week, {_COLUMN}"
+            remedy = (
+                f"For the next round, write round = {self._study.round + 1} in [repeat] of the "
+                "study file"
+            )
         else:
-            remedy = f"To ask the same people every week, add a table [repeat], or {_COLUMN}"
+            remedy = (
+                "To ask the same people again, such as every week, see docs/recipes/weekly.md. "
+                "Asking again spends more epsilon"
+            )
         _LOG.warning(f"Nothing was sent: {changes[0]}. {remedy}")
 
     def _require_code(self, code: str | None) -> None:
@@ -328,10 +328,7 @@ class Device:
     def _require_same_question(self, block: int) -> None:
         """Keep what the first code asks, for all rounds: another question spends once more."""
         if self._draw is not None and self._kept_block(self._draw, block) != block:
-            rule = (
-                "is for another question, but this device reports on the same question in all "
-                "rounds, so nothing was sent"
-            )
+            rule = "leads to another question than in the earlier rounds, so nothing was sent"
             remedy = "Use the code of the earlier rounds. For another person, use another folder"
             raise ArgumentError("code", rule, None, remedy)
 
@@ -357,9 +354,8 @@ class Device:
             handle = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             reason = error.strerror or type(error).__name__
-            problem = FileError(
-                str(self._folder), "cannot be written", reason, "Name another folder"
-            )
+            rule = f"cannot be written ({reason})"
+            problem = FileError(str(self._folder), rule, None, "Name another folder")
         if problem is not None:
             raise problem
         with os.fdopen(handle, "rb") as file:
@@ -382,7 +378,9 @@ class Device:
         to_disk(self._folder)
 
 
-_DELETE = "Restore the original file. Without it this person would spend the epsilon a second time"
+_DELETE = (
+    "Restore the original file. Without this file, the person would spend the epsilon a second time"
+)
 
 
 def _refuse_others(argument: str, given: Mapping[str, Any], names: Mapping[str, Any]) -> None:
@@ -391,13 +389,13 @@ def _refuse_others(argument: str, given: Mapping[str, Any], names: Mapping[str, 
         raise ArgumentTypeError(argument, "must be a dict {name: value}", kind(given))
     others = [str(name) for name in given if name not in names]
     if others:
-        rule = f"must have only names of the study: {', '.join(names)}"
+        rule = f"can have only these names: {', '.join(names)}"
         if not names:
             rule = "must be empty, because the study has no public columns"
         raise ArgumentError(argument, rule, ", ".join(map(repr, others)))
 
 
-_ONLY_DRAWN = "Pass the answers to all questions, or only to the questions that questions() names"
+_ONLY_DRAWN = "Or pass only the answers to the questions that questions() names"
 
 
 def _require(name: str, given: Mapping[str, Any], also: str = "") -> None:

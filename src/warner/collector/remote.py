@@ -106,7 +106,10 @@ def checked_url(url: str) -> str:
         rule, remedy = "must begin with https:// or http://", "For example http://127.0.0.1:8000"
         raise ArgumentError("URL", rule, None, remedy)
     if not is_right or parts.query or parts.fragment or parts.username is not None:
-        rule = "must be a web address such as https://survey.example.org, and end before any ? or #"
+        rule = (
+            "must be a web address such as https://survey.example.org, without ? or # and what "
+            "follows"
+        )
         raise ArgumentError("URL", rule, None, "Give the owner's token with --token-file")
     return url.rstrip("/")
 
@@ -298,7 +301,7 @@ class Remote:
             text = getattr(reason, "strerror", None) or type(reason).__name__
         rule, remedy = f"cannot be reached ({text})", "Is the collector running?"
         if isinstance(reason, ssl.SSLCertVerificationError):
-            rule = f"this computer does not trust its certificate ({reason.verify_message})"
+            rule = f"has a certificate that this computer does not trust ({reason.verify_message})"
             remedy = (
                 "If the survey is for people in one room (serve --lan), add --trust FILE. "
                 "FILE is in the folder of the study; its name ends in .lan.pem"
@@ -331,7 +334,10 @@ class Remote:
             pass
         if 300 <= error.code < 400:
             name = "a redirect"
-            text = "warner does not follow redirects, so give the address that a browser shows"
+            text = (
+                "this address only leads to another address. Give the address that a browser "
+                "shows after it has opened this address"
+            )
         text = text.removesuffix(". Reload the page")  # a program has no page
         rule = f"refused the request with status {error.code}, {name}" + (
             f": {text}" if text else ""
@@ -373,14 +379,14 @@ class BulkUpload:
 
     def __init__(self, file: ReportFile, allow_simulated: bool = False) -> None:
         if file.simulation and not allow_simulated:
-            rule = "holds simulated reports, which were made by a program and sent by nobody"
+            rule = "holds simulated reports: a program made them, not people"
             remedy = "To send them anyway, add --allow-simulated"
             raise ArgumentError(file.path, rule, None, remedy)
         if file.group is not None or file.reports_per_person > 1:
-            why = "it has several reports of a person"
+            why = "has several reports of each person"
             if file.group is not None:
-                why = "it is the file of one group"
-            rule = f"cannot be sent to a collector, because {why}"
+                why = "has the reports of one group"
+            rule = f"{why}, which no collector takes"
             remedy = 'Count this file with "warner tally" instead'
             raise ArgumentError(file.path, rule, None, remedy)
         self._file = file

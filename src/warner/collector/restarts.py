@@ -75,18 +75,23 @@ class Start:
         if changed:
             listed = ", ".join(changed[:_SHOWN])
             more = f" and {len(changed) - _SHOWN} more" if len(changed) > _SHOWN else ""
-            rule = "must ask the same as before, because new answers are added to the earlier ones"
+            rule = (
+                "must ask the same as before, because new answers are added to the earlier answers"
+            )
             remedy = (
-                "If the words still mean the same, as after correcting a spelling error, add "
-                "--new-texts. Otherwise restore the old words, or choose another store with --store"
+                "If the new words mean the same as the old words, add --new-texts. If they mean "
+                "something else, choose another store with --store"
             )
             raise ArgumentError(self._name, rule, f"other words in {listed}{more}", remedy)
         if self._step < self._old_step:
             rule = (
-                f"must be at least {self._old_step:,}, which was promised to the people counted so "
-                "far"
+                f"must be at least {self._old_step:,}: the people who have answered were promised "
+                "steps of this size"
             )
-            remedy = f"Use --step {self._old_step}, or another store with --store"
+            remedy = (
+                f"Use --step {self._old_step}. For a smaller step, choose another store with "
+                "--store"
+            )
             raise ArgumentError("step", rule, f"{self._step:,}", remedy)
 
     def keep(self) -> None:

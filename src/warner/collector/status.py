@@ -86,7 +86,8 @@ class Status:
         yield "Survey", survey
         planned = "" if self.planned is None else f", {self.planned:,} planned"
         counted = "counted (simulated)" if self.simulated else "counted"
-        yield "People", f"{self.people:,} {counted}, {self.published:,} published{planned}"
+        people = f"{self.people:,} {counted}, {self.published:,} in published results"
+        yield "People", people + planned
         unknown = "not known: no report came since this server started"
         yield "Last report", unknown if self.last_report is None else f"{self.last_report} UTC"
         reasons = ", ".join(f"{n:,} {name}" for name, n in self.refused.items())

@@ -287,28 +287,28 @@ class Store(ABC, Generic[_Connection]):
 
     def _of_another_version(self, version: int) -> Refused:
         """The refusal of tables of another version of warner."""
-        got = f"tables of version {version}, not {_VERSION}"
+        tables = f"its tables have version {version}, not {_VERSION}"
         if version > _VERSION:
-            rule = "was written by a newer version of warner"
+            rule = f"was written by a newer version of warner: {tables}"
             remedy = "Start the version of warner that wrote the store"
-            return Refused("store_too_new", self.name, rule, got, remedy)
-        rule = "was written by an older version of warner"
+            return Refused("store_too_new", self.name, rule, None, remedy)
+        rule = f"was written by an older version of warner: {tables}"
         remedy = (
             "Finish the survey with the version of warner that wrote the store. Or save its tally "
             'with that version, continue in a new store, and add the tallies with "warner merge"'
         )
-        return Refused("store_too_old", self.name, rule, got, remedy)
+        return Refused("store_too_old", self.name, rule, None, remedy)
 
     def _take_copy(self, got: str) -> None:
         """Go on with a store that is a copy, where the owner knows that."""
         # Who has answered since then and answers again tells twice as much. Only the owner can
         # weigh that against an end of the survey.
         if not self._may_be_copy:
-            rule = "is a copy: reports that were counted after the copy was made are missing"
+            rule = "is an old copy, which lacks the reports that were counted later"
             remedy = (
                 "To go on without these reports, run: warner collect serve STUDY --restored. The "
-                "people who sent them can then answer again, but two reports of a person tell "
-                "more about this person than one"
+                "people who sent these reports can then answer again, but two reports of a person "
+                "tell more about this person than one"
             )
             raise Refused("store_restored", self.name, rule, got, remedy)
         self._may_be_copy, self.was_copy = False, True
@@ -552,8 +552,8 @@ class SQLiteStore(Store[sqlite3.Connection]):
         if is_behind and not self._may_be_copy:
             rule = "has lost some of what was saved before, perhaps reports"
             remedy = (
-                "The store's log or a copy was damaged or cut off. Continue with a good copy. Or, "
-                "to go on without the missing reports, run: warner collect serve STUDY --restored"
+                "A file of the store was damaged or cut off. Continue with a good copy. To go on "
+                "without the missing reports, run: warner collect serve STUDY --restored"
             )
             raise Refused(
                 "store_damaged", self.path, rule, f"{commits:,} of {last:,} changes", remedy
@@ -681,8 +681,9 @@ class SQLiteStore(Store[sqlite3.Connection]):
         """Make the file from a backup, which is checked; the collector still refuses it."""
         for end in ("", "-wal", "-last"):
             if os.path.lexists(path := f"{self.path}{end}"):
-                remedy = "First move the files of the old store away"
-                raise FileError(path, "already exists, and no store is replaced", None, remedy)
+                rule = "already exists, and an existing store is never replaced"
+                remedy = "Move the files of the old store away first"
+                raise FileError(path, rule, None, remedy)
         failed = Refused(
             "store_failed",
             self.path,

@@ -154,8 +154,8 @@ class SubmissionFormat:
             position = checker.first_wrong(tokens, self._blocks(batch))
             if position is not None:
                 rule = (
-                    f"number {position} of {count} has a token that is not valid for this study "
-                    "and its questions"
+                    f"number {position + 1} of {count} has a token that is not valid for this "
+                    "study and its questions"
                 )
                 raise Refused("no_token", _PLACE, rule, position=position)
         return batch
@@ -190,8 +190,8 @@ class SubmissionFormat:
             low, high = (middle, high) if right else (low, middle)
         what = next(self._broken(Batch(self, batch.rows[low:high])))
         rule = (
-            f"number {low} of {len(batch)}, counted from 0, has a {what}, so no submission of this "
-            "request was counted"
+            f"number {low + 1} of {len(batch)} has a {what}. No submission of this request was "
+            "counted"
         )
         return Refused("malformed", _PLACE, rule, position=low)
 

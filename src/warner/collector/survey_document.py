@@ -214,7 +214,7 @@ def fingerprint(study: Study) -> str:
 def about_fingerprint(study: Study) -> str:
     """What a command prints, so that the fingerprint can stand in an invitation."""
     return (
-        "Fingerprint of the survey, to put into the invitation. The survey page shows the same "
+        "Put this fingerprint of the survey into the invitation. The survey page shows the same "
         f"fingerprint:\n{fingerprint(study)}"
     )
 
@@ -239,9 +239,7 @@ def _refuse_attribute(name: str, domain: Domain, mechanism: Mechanism) -> None:
         )
     if domain.missing.policy == "drop":
         rule = 'missing = "drop" cannot be served: a missing report would show who gave no answer'
-        remedy = (
-            'Write missing = "answer", which hides who gave no answer, or remove the key "missing"'
-        )
+        remedy = 'Write missing = "answer", which hides who gave no answer'
         raise broken((), rule, None, remedy, key)
     _refuse_domain(key, domain.answered)
 
@@ -314,10 +312,10 @@ def _too_weak_in_rounds(mechanism: Permanent) -> tuple[str, str]:
     total += f" (forever = {forever:g}, for each of {values} answers)" if values > 1 else ""
     lower = _down(10 / values)
     if float(lower) > mechanism.requested:
-        return total, f"Lower forever to {lower} in [repeat]"
+        return total, f"Set forever = {lower} in [repeat]"
     if values > 1 and forever <= 10:
-        return total, f"Lower values to {math.floor(10 / forever)} in [repeat]"
-    return total, f"Lower forever to {lower} in [repeat], and epsilon to less than that"
+        return total, f"Set values = {math.floor(10 / forever)} in [repeat]"
+    return total, f"Set forever = {lower} in [repeat], and choose a smaller epsilon than {lower}"
 
 
 def _down(number: float) -> str:

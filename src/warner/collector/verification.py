@@ -143,7 +143,9 @@ def _browsers(trust: str | None) -> Iterator[Any]:
     )
     if chromium is None:
         rule = "needs the browser Chromium, which was not found"
-        remedy = "Install it, or put the path of its program into the variable WARNER_CHROMIUM"
+        remedy = (
+            "Install it, or set the environment variable WARNER_CHROMIUM to the path of Chromium"
+        )
         raise MissingExtraError("warner collect verify", rule, None, remedy)
     # Playwright's driver loads all that the page asks for, and reads the variable when it starts.
     with _environment("NODE_EXTRA_CA_CERTS", trust), sync_playwright() as playwright:
@@ -383,8 +385,8 @@ def _page_of(visit: _Visit) -> Check:
     if stated != policy("'none'", origins):
         violations.append("its content security policy is not that of a survey page")
     detail = (
-        "the page contains no inline script, and can load nothing from other addresses and send "
-        "nothing to them"
+        "the page contains no inline script. It can load nothing from other addresses, and send "
+        "nothing to other addresses"
     )
     return Check("page", violations, detail)
 
@@ -414,16 +416,23 @@ def _survey_of(visits: Sequence[_Visit], study: Study | None) -> Check:
     if len(digests) > 1:
         violations.append("two visitors were served different surveys")
     if any(visit.tags.fingerprint != digest for visit in visits):
-        violations.append(f"the page does not show the fingerprint of study.json, {digest}")
+        violations.append(
+            f"the page does not have the fingerprint of the served survey (study.json), {digest}"
+        )
     shown = re.sub("<[^>]*>|\\s", "", visits[0].html)
     if digest not in shown:
-        violations.append("the text of the page does not contain the fingerprint of study.json")
+        violations.append(
+            "the text of the page does not show people the fingerprint of the served survey "
+            "(study.json)"
+        )
     if study is not None and survey_digest(survey_bytes(study)) != digest:
         ours = survey_digest(survey_bytes(study))
         violations.append(
-            f"study.json is not the study in your file, which has the fingerprint {ours}"
+            "the served survey (study.json) is not the study in your file, whose fingerprint is "
+            f"{ours}"
         )
-    return Check("survey", violations, f"study.json has the fingerprint that people see, {digest}")
+    detail = f"the served survey (study.json) has the fingerprint that people see: {digest}"
+    return Check("survey", violations, detail)
 
 
 def _requests_of(visits: Sequence[_Visit]) -> Check:
@@ -486,7 +495,7 @@ def _draws_of(visit: _Visit, copy: _Copy, draws: int) -> Check:
         reason = error.message.splitlines()[0].removeprefix("Page.evaluate: ")
         return Check("draws", [f"the page could not make reports for this check: {reason}"], "")
     if [one["name"] for one in theirs] != [one["name"] for one in ours]:
-        return Check("draws", ["other questions are drawn in the page"], "")
+        return Check("draws", ["the page made reports on other questions"], "")
     tests = [
         (one["name"], p)
         for one, other in zip(theirs, ours, strict=True)
@@ -497,8 +506,8 @@ def _draws_of(visit: _Visit, copy: _Copy, draws: int) -> Check:
     least = min(p for _, p in tests) * len(tests)
     least = min(least, 1.0)
     detail = (
-        f"{total:,} reports drawn in the page agree with the odds that the survey states (p = "
-        f"{least:.2g})"
+        f"{total:,} reports that the page made for this check agree with the odds that the survey "
+        f"states (p = {least:.2g})"
     )
     return Check("draws", [f"reports on {name!r} have other odds" for name in wrong], detail)
 

@@ -441,7 +441,13 @@ def test_what_goes_wrong_is_said_in_one_line(
         ("collect", "pull", f"{url}/live", "--token-env", "RIGHT"): "address of the survey page",
         ("collect", "pull", url, "--token-env", "RIGHT", "--by", "hue"): "there are none",
         ("collect", "pull", "ftp://x", "--token-file", "token"): "https://",
-        ("collect", "pull", f"{url}/?token=1", "--token-file", "token"): "end before any ? or #",
+        (
+            "collect",
+            "pull",
+            f"{url}/?token=1",
+            "--token-file",
+            "token",
+        ): "without ? or # and what follows",
         ("collect", "pull", "http://127.0.0.1:9", "--token-file", "token"): "cannot be reached",
     }.items():
         done = run(*arguments)

@@ -78,7 +78,7 @@ def test_a_running_server_says_it_to_the_owner_and_a_stopped_store_to_who_has_it
         web.live.look()
         second = lines(*where)
         assert re.fullmatch(f"closed {MINUTE} UTC, by the token of anna", second["Survey"])
-        assert second["People"] == "12 counted, 12 published, 100 planned"
+        assert second["People"] == "12 counted, 12 in published results, 100 planned"
         assert re.fullmatch(f"{MINUTE} UTC", second["Last report"])
         assert second["Refused"] == "1 malformed"
         assert re.fullmatch(f"{MINUTE} UTC, by the owner's token", second["Backup"])

@@ -25,10 +25,10 @@ def test_the_codes_of_a_file_are_those_that_were_written(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     "text, words",
     [
-        ("", "first column is 'code'"),
-        ("name\nAlice\n", "first column is 'code'"),
-        ("code\nABCD-EFGH-JKMN-PQRS\nSECRET\n", "row 3: must hold an invitation code"),
-        ("code\nABCD-EFGH-JKMN-PQRS\nabcdefghjkmnpqrs\n", "must have each code only once"),
+        ("", "must have a first column named 'code'"),
+        ("name\nAlice\n", "must have a first column named 'code'"),
+        ("code\nABCD-EFGH-JKMN-PQRS\nSECRET\n", "row 3: has no valid invitation code"),
+        ("code\nABCD-EFGH-JKMN-PQRS\nabcdefghjkmnpqrs\n", "has the same code in several rows"),
     ],
 )
 def test_a_file_without_codes_is_refused_and_no_message_has_one(

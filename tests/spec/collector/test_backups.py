@@ -109,7 +109,9 @@ def test_a_copy_is_used_by_nobody_who_does_not_know_it(tmp_path: Path) -> None:
     for store in (SQLiteStore(tmp_path / "copied.db"), restored):
         for _ in range(2):
             error = refused(
-                Refused, "is a copy: reports that were counted", lambda s=store: collector_of(s)
+                Refused,
+                "is an old copy, which lacks the reports that were counted later",
+                lambda s=store: collector_of(s),
             )
             assert "--restored" in error and "2 ids of reports" in error
         again = collector_of(SQLiteStore(store.path, may_be_copy=True))
@@ -149,7 +151,7 @@ def test_only_a_whole_backup_is_restored_and_nothing_is_replaced(tmp_path: Path)
         (tmp_path / f"new.db{end}").write_bytes(b"of another store")
         refused(
             FileError,
-            "already exists, and no store is replaced",
+            "already exists, and an existing store is never replaced",
             lambda: SQLiteStore(tmp_path / "new.db").restore(backup),
         )
         (tmp_path / f"new.db{end}").unlink()
@@ -206,7 +208,7 @@ def test_a_dump_of_a_database_is_used_by_nobody_who_does_not_know_it() -> None:
     collector.stop()
     refused(
         Refused,
-        "is a copy: reports that were counted",
+        "is an old copy, which lacks the reports that were counted later",
         lambda: collector_of(PostgresStore(address)),
     )
     again = collector_of(PostgresStore(address, may_be_copy=True))

@@ -290,7 +290,7 @@ def test_those_that_wait_are_counted_before_the_collector_stops(make: Make) -> N
     collector.stop()
     assert all(future.result(0).new == 5 for future in futures)
     assert refusal(submit(collector)).name == "stopped"
-    refused(Refused, "stopping", collector.close_survey)
+    refused(Refused, "its server is being stopped", collector.close_survey)
     assert make().n == 200
 
 
@@ -486,7 +486,7 @@ def test_the_store_of_another_study_is_refused(make: Make) -> None:
     with pytest.raises(Refused) as refused:
         make(text=TEXT.replace("1.0", "1.5"))
     assert refused.value.name == "store_of_another_study"
-    with pytest.raises(Refused, match="was begun with another --ways") as refused:
+    with pytest.raises(Refused, match="was begun with a different number for --ways") as refused:
         make(ways=1)
     assert refused.value.name == "store_of_another_study"
     make().stop()  # and the lock is free
@@ -545,7 +545,7 @@ def test_groups_beyond_the_memory_are_refused_alone(
 
 def test_a_study_with_more_counts_than_memory_is_refused(make: Make) -> None:
     many = "".join(f"[public.{name}]\nintegers = [0, 9999999]\n" for name in "ab")
-    with pytest.raises(errors.ArgumentError, match="counts for each group"):
+    with pytest.raises(errors.ArgumentError, match="too many combinations of values in its public"):
         make(text=many + '[public.c]\ndates = "day"\n' + TEXT)
 
 

@@ -111,7 +111,7 @@ def test_a_study_with_only_another_title_is_said_to_be_the_same(
     assert send(SERVED) == "sent" and send(SERVED) == "already" and not logged
     assert send(next_week) == "already" and len(bodies) == 1
     (line,) = logged
-    assert "write a study file for each week" in line
+    assert "To ask the same people again, such as every week, see docs/recipes/weekly.md" in line
     assert send(next_week + WEEK, week="2026-W49") == "sent" and len(bodies) == 2
 
 
@@ -121,13 +121,13 @@ def test_a_study_with_only_another_title_is_said_to_be_the_same(
         (
             SERVED,
             ANSWERS,
-            "every week, add a table [repeat], or write a study file for each week",
+            "such as every week, see docs/recipes/weekly.md. Asking again spends more epsilon",
         ),
-        (DRAWN_OPEN, {}, "every week, write a study file for each week"),
+        (DRAWN_OPEN, {}, "such as every week, see docs/recipes/weekly.md. Asking again spends"),
         (
             ROUND,
             {"theme": "dark"},
-            'For the next round, write its number as "round" in [repeat] of the study file',
+            "For the next round, write round = 2 in [repeat] of the study file",
         ),
     ],
 )
@@ -261,7 +261,7 @@ def test_a_lost_reply_leads_to_the_same_bytes(
             {"smokes": "yes"},
             "drinks: has no answer. Pass the answer, or None if the person gave no answer.",
         ),
-        (ANSWERS | {"typo": 1}, "answers: must have only names of the study: smokes, drinks; got"),
+        (ANSWERS | {"typo": 1}, "answers: can have only these names: smokes, drinks; got"),
         (ANSWERS | {"smokes": "secret"}, "smokes: must be one of the 2 values; got a string."),
         (ANSWERS | {"drinks": 4217}, "drinks: must be"),
     ],
@@ -439,7 +439,7 @@ def test_a_code_that_asks_another_question_than_in_earlier_rounds_is_refused(
     later = device_of(invited[1], tmp_path)
     for block in (1, 2):
         said = refused(
-            ArgumentError, "is for another question", later.send, answers, None, codes[block]
+            ArgumentError, "leads to another question than", later.send, answers, None, codes[block]
         )
         assert "Use the code of the earlier rounds" in said
     assert later.send(answers, code=codes[0]) == "sent"

@@ -279,7 +279,7 @@ def test_the_first_wrong_submission_is_named_by_its_position(place: int, byte: i
         FORM.parse(body()[:HEAD_BYTES] + rows.tobytes())
     assert refused.value.name == "malformed"
     assert refused.value.position == place
-    assert f"number {place} of 3" in str(refused.value)
+    assert f"number {place + 1} of 3" in str(refused.value)
     assert "255" not in str(refused.value)
 
 

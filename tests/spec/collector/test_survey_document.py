@@ -115,19 +115,19 @@ REFUSED = {
     "hardly any in all rounds": (
         SMOKES + "[repeat]\nrounds = 52\nround = 1\nforever = 20\n",
         "attributes.smokes: cannot be served: epsilon must be at most 10 between any two answers in "
-        "all rounds together; got 20. Lower forever to 10 in [repeat]. Or write weak_protection",
+        "all rounds together; got 20. Set forever = 10 in [repeat]. Or write weak_protection",
     ),
     "several answers in all rounds": (
         SMOKES + "[repeat]\nrounds = 52\nround = 1\nforever = 8\nvalues = 3\n",
-        "got 16 (forever = 8, for each of 2 answers). Lower forever to 5 in [repeat].",
+        "got 16 (forever = 8, for each of 2 answers). Set forever = 5 in [repeat].",
     ),
     "several answers in rounds that spend much": (
         SMOKES.replace("1.0", "6.0") + "[repeat]\nrounds = 2\nround = 1\nforever = 8\nvalues = 2\n",
-        "got 16 (forever = 8, for each of 2 answers). Lower values to 1 in [repeat].",
+        "got 16 (forever = 8, for each of 2 answers). Set values = 1 in [repeat].",
     ),
     "a round that spends too much": (
         SMOKES.replace("1.0", "11.0") + "[repeat]\nrounds = 2\nround = 1\nforever = 20\n",
-        "got 20. Lower forever to 10 in [repeat], and epsilon to less than that.",
+        "got 20. Set forever = 10 in [repeat], and choose a smaller epsilon than 10.",
     ),
     "neighbours": (
         '[attributes.a]\ngrid = { rows = 2, columns = 2, side = 4 }\nmechanism = "PlanarGeometric"\n'
@@ -233,8 +233,10 @@ def test_a_card_states_the_draw_and_that_it_is_not_hidden() -> None:
     assert card["privacy"]["epsilon_per_person"] == 2.0
     assert sum(int(block["odds"], 16) for block in card["design"]["blocks"]) == 2**64
     assert card["design"]["in_words"][0].startswith("Each person is asked 1 of 3 questions")
-    assert any("Which questions a person was asked is not hidden" in s for s in card["unprotected"])
-    assert "does not become smaller because" in card["accounting"]["composition"]
+    assert any(
+        "It is not hidden which questions a person was asked" in s for s in card["unprotected"]
+    )
+    assert "only some questions does not make epsilon smaller" in card["accounting"]["composition"]
     assert [question["name"] for question in card["questions"]] == ["smokes", "drinks", "town"]
     assert isinstance(study.draw, OneOf)
     weight = max_influence(study.draw.parts["smokes"])
@@ -259,7 +261,7 @@ def test_the_card_of_a_question_drawn_for_all_rounds_says_what_browsers_keep() -
         assert browser in card["design"]["in_words"][1]
         assert ("chooses again" in str(card)) == (drawn != text)
     said = deployment_card(Study.parse(text))["accounting"]["rounds"]
-    assert "a permanent report on each answer to the one question that it reports on" in said
+    assert "a permanent report on each answer to the person's one question" in said
     assert "at most 2.000 for any number of rounds" in said
 
 

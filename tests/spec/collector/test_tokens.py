@@ -143,7 +143,13 @@ def test_a_code_is_exchanged_once_and_a_lost_answer_comes_again(tmp_path: Path) 
         exchange(study, issuer, other, request_of(study, other)[1])
         stranger = new_codes(1)[0]
         refused(
-            Refused, "code that is not of this study", exchange, study, issuer, stranger, request
+            Refused,
+            "code that this study does not have",
+            exchange,
+            study,
+            issuer,
+            stranger,
+            request,
         )
         spent = [issuer.is_spent(invited_id(study.digest, one)) for one in (code, other)]
         assert spent == [True, True]
@@ -204,7 +210,7 @@ def test_what_was_not_signed_for_it_is_refused() -> None:
     token, form = token_for(study, code), SubmissionFormat(study)
     assert len(form.parse(body_of(study, [token]))) == 1
     body = body_of(study, [token, token_for(other, code)])
-    with pytest.raises(Refused, match="number 1 of 2") as caught:
+    with pytest.raises(Refused, match="number 2 of 2") as caught:
         form.parse(body)
     assert (caught.value.name, caught.value.position) == ("no_token", 1)
     for at in (0, 31, 32, 287):

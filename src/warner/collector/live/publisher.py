@@ -177,7 +177,7 @@ class LivePublisher:
             if not self.is_stopping:
                 name = type(error).__name__
                 _LOG.error(
-                    "the live page could not publish a new result (%s). It tries again", name
+                    "the live page could not publish a new result (%s). The page tries again", name
                 )
 
     def _follow(self) -> None:

@@ -215,7 +215,8 @@ def _estimated(
         # error could hold counts, so the log has the place alone.
         frames = "".join(traceback.format_tb(error.__traceback__))
         _LOG.error(
-            "an estimate failed with %s. Please report it with these lines:\n%s",
+            "an estimate failed with %s. Please report this fault together with the following "
+            "lines:\n%s",
             type(error).__name__,
             frames,
         )

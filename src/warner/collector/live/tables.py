@@ -132,8 +132,8 @@ class Wording:
             row = given.row(LEVEL, TARGET, kind)
             share, low, high = _percents([row], True)[0]
             about = (
-                f"Share of each answer among the people who answered. They are {share} of all "
-                f"people, with an interval from {low} to {high}"
+                "Share of each answer among the people who answered. Of all people, an estimated "
+                f"{share} answered, with an interval from {low} to {high}"
             )
             tables.append((about, given))
         for about, shares in tables:
@@ -164,9 +164,9 @@ class Wording:
             points = 100 * share
             moved = f"by up to about {points:.2g} percentage points"
             yield (
-                f"Somebody who adds {_FORGED} forged reports can move an estimated share "
-                f"{moved if points < _ALL else 'to anything'}, if the estimate is right on average "
-                "(unbiased). Other estimates can move further."
+                f"Somebody who sends {_FORGED} forged reports can move an estimated share "
+                f"{moved if points < _ALL else 'to anything'}. This holds for estimates that are "
+                "right on average (unbiased). Other estimates can move further."
             )
         if result.data.simulated:
             yield "These reports are simulated: a program made them, and nobody sent them."
@@ -198,8 +198,8 @@ def shares_table(
     if len(rows) > _MOST:
         picked = sorted(picked, key=lambda i: -float(rows[i]["estimate"]))[:_MOST]
         about += (
-            f": the {_MOST} largest of {len(rows):,}. An interval is less reliable if its share is "
-            "picked because it is large"
+            f": the {_MOST} largest of {len(rows):,}. Their intervals are less reliable, because "
+            "the largest shares were picked"
         )
     keys = ("estimate", "low", "high") if has_intervals else ("estimate",)
     # The line in a picture has no length where no interval is known.
@@ -255,7 +255,10 @@ def progress(view: LiveView) -> str:
     """
     if view.step is None:
         if view.before:
-            return f"The result from {_reports(view.before)} is computed again, after a restart."
+            return (
+                f"The result from {_reports(view.before)} is being computed again, because the "
+                "server was restarted."
+            )
         if view.status == "closed" and not view.counted:
             return "No result: no report was counted."
         if view.status == "closed":
@@ -278,13 +281,13 @@ def time_of_first(view: LiveView) -> str:
     """When the first result is published.
 
     >>> time_of_first(LiveView(1, 1000, 50, "open", fewest=10, by=("ward",)))
-    'when groups of at least 10 people (by ward) have 50 reports together'
+    'after 50 reports from groups of at least 10 people (by ward)'
     """
     if view.fewest <= 1:
         return f"after {_reports(view.size)}"
     return (
-        f"when groups of at least {view.fewest} people (by {' and '.join(view.by)}) have "
-        f"{_reports(view.size)} together"
+        f"after {_reports(view.size)} from groups of at least {view.fewest} people (by "
+        f"{' and '.join(view.by)})"
     )
 
 
@@ -292,7 +295,7 @@ def about_count(view: LiveView) -> str:
     """How many reports are counted, the newest ones too, and how many a step still lacks.
 
     >>> about_count(LiveView(1, 1000, 50, "open", 3))
-    'Counted so far: 3 reports. The next result comes after 47 more.'
+    'Counted so far: 3 reports. The next result comes after 47 more reports.'
     """
     text = f"Counted so far: {_reports(view.counted)}."
     missing = view.n + view.size - view.counted
@@ -302,12 +305,12 @@ def about_count(view: LiveView) -> str:
         if view.step is not None and view.status == "open" and not view.is_estimating:
             text = (
                 f"{text[:-1]}, of which {view.n:,} are in this result. The next result adds at "
-                f"least {view.size:,}, from groups that each have at least {view.fewest} new "
-                "reports."
+                f"least {view.size:,} reports, from groups with at least {view.fewest} new "
+                "reports each."
             )
     if view.status == "closed" or view.is_estimating or missing <= 0 or view.size == 1:
         return text
-    return f"{text} The next result comes after {missing:,} more."
+    return f"{text} The next result comes after {_reports(missing, ' more')}."
 
 
 def about_small_steps(size: int) -> str:
@@ -318,13 +321,13 @@ def about_small_steps(size: int) -> str:
     """
     return (
         "Use such small steps only for trials: the page shows a new result after "
-        f"{_reports(size)}, so whoever watches it can link a report to the person who has just "
-        "sent it. Then only the random change on the device protects each answer."
+        f"{_reports(size)}, so whoever watches the page can link a report to the person who has "
+        "just sent it. Then only the random change on the device protects each answer."
     )
 
 
-def _reports(n: int) -> str:
-    return f"{n:,} {'report' if n == 1 else 'reports'}"
+def _reports(n: int, more: str = "") -> str:
+    return f"{n:,}{more} {'report' if n == 1 else 'reports'}"
 
 
 def about_step(view: LiveView) -> str:
@@ -341,8 +344,8 @@ def about_step(view: LiveView) -> str:
         one = view.step.waiting == 1
         wait = "1 more report waits" if one else f"{view.step.waiting:,} more reports wait"
         text += (
-            f" {wait}, from groups with so few new people that they could be recognised. These "
-            "reports are not in any table or file yet. If people in such groups answer "
+            f" {wait}, from groups with so few new people that somebody could be recognised. "
+            "These reports are not in any table or file yet. If people in such groups answer "
             "differently, the result is inaccurate until these reports are included."
         )
     if view.is_estimating:
@@ -365,15 +368,14 @@ def about_intervals(view: LiveView) -> str:
     """What the intervals hold."""
     of_one = " on a question" if view.share < 1 else ""
     text = (
-        f"With {100 * LEVEL:g} % probability, the intervals of a share, mean or quantile contain "
-        "its true value in the population at every step. So they stay valid however often you "
-        f"look. They are made for about {_planned(view):,} reports{of_one}, the planned number. "
-        "With far fewer or far more reports, other intervals would be narrower. An estimate lies "
-        f"in its interval, but not always in the middle. The {100 * LEVEL:g} % are for each "
-        "number by itself, not for all numbers together. The "
-        'commands "warner estimate" and "warner report" usually give narrower intervals from the '
-        "same counts: such intervals are valid if you look only once, at a time that was fixed "
-        "beforehand."
+        f"With {100 * LEVEL:g} % probability, the intervals of a share, a mean or a quantile "
+        "contain the true value in the population at every step. So they stay valid however often "
+        f"you look. They are made for the planned number of about {_planned(view):,} "
+        f"reports{of_one}. With far fewer or far more reports, they are wider than necessary. An "
+        f"estimate lies in its interval, but not always in the middle. The {100 * LEVEL:g} % hold "
+        'for each number by itself, not for all numbers together. The commands "warner estimate" '
+        'and "warner report" usually give narrower intervals from the same counts: such intervals '
+        "are valid if you look only once, at a time that was fixed beforehand."
     )
     if view.fewest > 1:
         text += (

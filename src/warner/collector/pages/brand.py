@@ -33,7 +33,7 @@ def brand_files(logo: str | None, colours: str | None) -> Mapping[str, tuple[byt
     if logo is not None:
         content, ending = read_whole(logo), Path(logo).suffix.lower()
         if ending not in _TYPES:
-            rule = f"must be a picture of the type {', '.join(_TYPES)}"
+            rule = f"must be a picture in one of the formats {', '.join(_TYPES)}"
             raise ArgumentError("--logo", rule, logo, "Save the picture as .png")
         if len(content) > _MOST:
             rule = f"must have at most {_MOST:,} bytes"
@@ -65,7 +65,8 @@ def _checked(colours: str) -> tuple[str, str]:
     )
     if not right:
         remedy = 'For example --colours "#0b5c63,#6fd0d0"'
-        raise ArgumentError("--colours", "must be two colours, #RRGGBB each", colours, remedy)
+        rule = "must be two colours of the form #RRGGBB, with a comma between them"
+        raise ArgumentError("--colours", rule, colours, remedy)
     for name, colour, around in zip(("first", "second"), named, _AROUND, strict=True):
         least = min(contrast(colour, other) for other in around)
         if least < _LEAST_CONTRAST:

@@ -124,9 +124,9 @@ def word_problems(words: Mapping[str, object]) -> Iterator[tuple[str, str]]:
             and {*text} <= {"by", *CATEGORIES}
         ):
             numbers = " or ".join(map(json.dumps, sorted(rooms | _by(source[key]))))
-            rule = f'must have the keys "by" and "other", and "by" must be {numbers}'
+            rule = f'must have a key "other", and a key "by" whose value is {numbers}'
             more = ", ".join(name for name in CATEGORIES if name != "other")
-            yield key, f"{rule}. Further keys can be {more}"
+            yield key, f"{rule}. Further keys can be {more}" if numbers else "must be text"
         elif not all(isinstance(form, str) for form in texts):
             yield key, "must be text"
         elif key not in _OPTIONAL and not all(str(form).strip() for form in texts):
@@ -161,17 +161,16 @@ class Words:
     >>> Words("sw")
     Traceback (most recent call last):
     ...
-    warner._core.errors.ArgumentError: language: must be one that the survey page is written in; ...
+    warner._core.errors.ArgumentError: language: must be a language of the survey page (en, ...
     """
 
     def __init__(self, language: str, translations: Mapping[str, WordsFile] | None = None) -> None:
         base, translations = _written_in(language), translations or {}
         if language not in translations and base is None:
-            rule = "must be one that the survey page is written in"
+            rule = f"must be a language of the survey page ({', '.join(LANGUAGES)})"
             remedy = (
-                f"The page is written in {', '.join(LANGUAGES)}. For another language, run: warner "
-                f"collect words -o {language}.json. Translate the file, then serve with --words "
-                f"{language}.json"
+                f"For another language, run: warner collect words -o {language}.json. Translate "
+                f"the file, then serve with --words {language}.json"
             )
             raise ArgumentError("language", rule, show(language), remedy)
         self.language = language
@@ -277,8 +276,9 @@ def unread(languages: Iterable[Words]) -> str:
     ]
     if not listed:
         return ""
+    tag = listed[0].split()[0]
     return (
         f"No native speaker has checked warner's words in: {', '.join(listed)}. Let a native "
-        "speaker read them before people answer. To get the words, run: warner collect words "
-        "--language TAG -o TAG.json. Correct the file, then serve with --words TAG.json."
+        "speaker read the words before people answer. To get the words, run: warner collect words "
+        f"--language {tag} -o {tag}.json. Correct the file, then serve with --words {tag}.json."
     )

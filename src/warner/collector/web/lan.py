@@ -62,7 +62,7 @@ def checked_address(address: str | None) -> str:
         remedy = "Join the wireless network of the people who answer"
         raise ArgumentError("--lan", rule, None, remedy)
     if ipaddress.ip_address(address).is_global:
-        rule = "is for local networks, and this machine has a public internet address"
+        rule = "is for local networks, but this machine has a public internet address"
         remedy = "Replace --lan by --host, --certificate and --key"
         raise ArgumentError("--lan", rule, address, remedy)
     return address
@@ -149,8 +149,8 @@ def what_people_see(path: str) -> str:
     digits = fingerprint(path)
     return f"""\
 People in the same network scan the code, or type the address. Their browser
-warns that the connection is not private, because this machine alone vouches
-for its certificate. They go on with "Advanced" or "Show details". Answers are
+warns that the connection is not private, because this machine made its
+certificate itself. They go on with "Advanced" or "Show details". Answers are
 sent encrypted, but nothing proves that they go to this machine: somebody in the
 network could pretend to be this machine, and change the page. So use --lan only
 for a class, a workshop or a trial, in a network that you trust. To be sure that

@@ -43,7 +43,7 @@ REASONS: Mapping[str, Reason] = {
     "no_owner": Reason(401, "needs the owner's token"),
     "wrong_tokens": Reason(429, "comes after too many wrong tokens", _LATER),
     "forbidden": Reason(403, "did not come from the owner's page", "Open the owner's page again"),
-    "not_invited": Reason(403, "has an invitation code that is not of this study", None, True),
+    "not_invited": Reason(403, "has an invitation code that this study does not have", None, True),
     "no_token": Reason(
         403,
         "has no valid token: a page gets tokens in exchange for the person's invitation code",
@@ -67,7 +67,7 @@ REASONS: Mapping[str, Reason] = {
     ),
     "no_picture": Reason(404, "asks for a picture of shares, but only means were estimated"),
     "no_extra": Reason(
-        404, "needs an extra of warner, which is not installed where the collector runs"
+        404, "needs an optional part of warner that is not installed where the collector runs"
     ),
     "wrong_method": Reason(405, "has a method that this address does not take"),
     "slow": Reason(408, "took too long to arrive", "Send the request again", True),
@@ -82,7 +82,7 @@ REASONS: Mapping[str, Reason] = {
     "not_by_invitation": Reason(409, "invites people to a survey that is open to everyone"),
     "codes_of_issuer": Reason(
         409,
-        "sends invitation codes to the collector, but only the issuer may have them",
+        "sends invitation codes to the collector, but only the issuer may have the codes",
         "Use the issuer's web address",
     ),
     "no_backup": Reason(

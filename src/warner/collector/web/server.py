@@ -93,7 +93,7 @@ class ListenAddress:
             reason = stated.partition(" (while")[0]
             is_of_port = getattr(error, "errno", None) in (errno.EADDRINUSE, errno.EACCES)
         where = f"{self.host}:{self.port}"
-        remedy = "Choose another --port, or --port 0 for any free one"
+        remedy = "Choose another --port, or --port 0 for any free port"
         remedy = remedy if is_of_port else "Choose another --host"
         raise ArgumentError(where, f"the server cannot use this address ({reason})", None, remedy)
 

@@ -89,8 +89,8 @@ def test_nothing_is_shown_before_the_first_step() -> None:
     view = published(99).view()
     assert view.step is None and view.n == 0 and view.sections == () and view.options == ()
     assert progress(view) == (
-        "No result yet: the first result is published when groups of at least 10 people (by ward) "
-        "have 100 reports together."
+        "No result yet: the first result is published after 100 reports from groups of at least "
+        "10 people (by ward)."
     )
     event = event_of(view)
     assert event["counted"] == 99 and event["about_count"] == "Counted so far: 99 reports."
@@ -142,7 +142,7 @@ def test_an_event_between_two_steps_says_only_how_many_are_counted() -> None:
     assert event["counted"] == 199 and publisher.view().n == 100
     assert event["about_count"] == (
         "Counted so far: 199 reports, of which 100 are in this result. The next result adds at "
-        "least 100, from groups that each have at least 10 new reports."
+        "least 100 reports, from groups with at least 10 new reports each."
     )
     # Nothing was estimated for it.
     assert publisher.view().sections is shown.sections
@@ -196,7 +196,7 @@ def test_the_numbers_of_before_a_restart_are_shown_while_results_are_estimated()
     assert view.rejects == publisher._collector.state().rejects
     for status in ("open", "closed"):
         assert progress(replace(view, status=status)) == (
-            "The result from 130 reports is computed again, after a restart."
+            "The result from 130 reports is being computed again, because the server was restarted."
         )
     again._follow()
     assert again.view().n == 130 and not again.view().is_estimating
@@ -321,7 +321,7 @@ def test_questions_that_are_drawn_are_shown_one_by_one() -> None:
     ]
     view = LiveView(1, 900, 100, "open", 600, step=step, share=share_asked(study))
     assert "--interval=anytime:300" in command(view)
-    assert "made for about 300 reports on a question" in about_intervals(view)
+    assert "made for the planned number of about 300 reports on a question" in about_intervals(view)
     # Of tables of bands, some intervals of one look are not narrower.
     assert '"warner report" usually give narrower intervals' in about_intervals(view)
 
@@ -527,7 +527,7 @@ def test_trials_show_each_person_at_once() -> None:
 def test_the_page_says_who_waits_and_why() -> None:
     view = published(420, wards=ONE_IS_SMALL).view()
     assert f"{step_of(view).waiting:,} more reports wait, from groups" in about_step(view)
-    assert "groups that each have at least 10 new reports" in about_count(view)
+    assert "groups with at least 10 new reports each" in about_count(view)
     assert "none new" not in about_step(view)
     assert about_step(view) in live_page(view, STUDY, "x")
 
@@ -831,7 +831,9 @@ _FILES: tuple[Callable[[LivePublisher], object], ...] = (
 def test_before_the_first_step_there_are_no_files(file: Callable[[LivePublisher], object]) -> None:
     """Rejects a refusal that says "after 100 reports" where groups have to be large enough too."""
     publisher = published(99)
-    with pytest.raises(NotPublished, match="published when groups of at least 10 people") as caught:
+    with pytest.raises(
+        NotPublished, match="published after 100 reports from groups of at least 10"
+    ) as caught:
         file(publisher)
     assert caught.value.name == "no_estimate_yet"
 

@@ -122,7 +122,7 @@ def test_questions_that_are_drawn_are_hidden_until_then(access: str, each: str, 
     assert f"You are asked {asked} of three questions, chosen by chance." in page
     assert 'data-promises="strong drawn"' in page and "the page sends it unchanged" in page
     assert ("follows from your invitation code" in page) == (access == "invited")
-    assert ("others can be chosen. So please" in page) == (access == "open")
+    assert ("other questions can be chosen. So please" in page) == (access == "open")
     parts = Parsed(page)
     assert parts is not None and "Question 1 of" not in page
     blocks = sorted(
@@ -259,7 +259,7 @@ def test_a_second_code_in_one_browser_is_warned_of_twice(study: Study) -> None:
 def test_a_report_with_a_code_is_not_said_to_be_counted(study: Study) -> None:
     """Another report with the code, sent after the page had asked, has the same reply."""
     invited = survey_page(study)
-    assert "only one of the two is counted" in invited
+    assert "only one of the two reports is counted" in invited
     assert "The collector has counted your report" not in invited
     assert "The collector has counted" in survey_page(
         Study.parse(WHOLE.replace('"invited"', '"open"'))
@@ -338,15 +338,15 @@ def test_every_mechanism_has_a_sentence(name: str, language: str) -> None:
     [
         (
             'mechanism = "RandomizedResponse"\nepsilon = 1.0',
-            "Of 100 people whose answer is “no”, 73 send the report that points to “no”. So do 27 of "
-            "100 whose answer is “yes”. A report is at most 2.72 times as "
+            "Of 100 people whose answer is “no”, 73 send the report that points to “no”. Of 100 "
+            "people whose answer is “yes”, 27 send this report too. A report is at most 2.72 times as "
             "likely from one answer as from any other. Somebody who thought two answers equally "
             "likely is afterwards at most 73.2\N{NO-BREAK SPACE}% sure of one of them.",
         ),
         (
             'mechanism = "UtilityOptimizedRR"\nsensitive = ["yes"]\nepsilon = 1.0',
             "Only these answers are protected: yes. A report is at most 2.72 times as likely from "
-            "one of them as from any other answer.",
+            "one of these answers as from any other answer.",
         ),
         (
             'mechanism = "RandomizedResponse"\nepsilon = 8.0',
@@ -455,7 +455,10 @@ def test_the_page_has_everything_without_script() -> None:
     assert len(page.every("svg")) == 12 and all(
         s["aria-hidden"] == "true" for s in page.every("svg")
     )
-    assert "share by up to about 3 percentage points, if the estimate is right on average" in text
+    assert (
+        "share by up to about 3 percentage points. This holds for estimates that are right on average"
+        in text
+    )
     assert "warner estimate tally.json --interval=anytime:1000 --summary=alcohol=mean," in text
     shares = re.search(r">no</th>" + r"<td>([0-9.]+)\s%</td>" * 3, text)
     assert shares is not None

@@ -102,7 +102,7 @@ def test_nobody_is_promised_that_a_report_tells_nothing_of_one_person(language: 
     assert "all people" not in said and "zusammen." not in said and "всех вместе" not in said
     if language == SOURCE:
         assert said.endswith(
-            " From all changed answers together, they work out how common each answer is."
+            " From all changed answers together, these people work out how common each answer is."
         )
 
 
@@ -131,7 +131,7 @@ access = "open"
 def test_a_language_without_words_is_refused(tmp_path: Path) -> None:
     """Rejects a page whose protection is explained in a language that people did not ask for."""
     for tag in ("sw", "zh-TW"):
-        with pytest.raises(ArgumentError, match="that the survey page is written in"):
+        with pytest.raises(ArgumentError, match="must be a language of the survey page"):
             survey_page(Study.parse(PLAIN.replace("TAG", tag)))
     for tag in ("de-AT", "pt-BR", "zh-CN"):
         assert f'<html lang="{tag}" dir="ltr">' in survey_page(
@@ -172,10 +172,10 @@ def test_a_translator_gets_a_file_and_the_page_speaks_it(tmp_path: Path) -> None
         ({"total": "{epsilon} {0}"}, "total must have exactly these placeholders: epsilon"),
         ({"total": "{epsilon} {"}, "total must have exactly these placeholders: epsilon"),
         ({"direction": "left"}, "direction must be"),
-        ({"send": {"other": "x"}}, "send must have the keys"),
+        ({"send": {"other": "x"}}, "send must be text"),
         (
             {"total": {"by": "epsilon", "other": "x {epsilon}", "some": "y"}},
-            "total must have the keys",
+            'total must have a key "other", and a key "by" whose value is "epsilon". Further',
         ),
         ({"send": 5}, "send must be text"),
     ],

@@ -106,7 +106,7 @@ def test_the_command_listens_on_the_network_and_says_what_browsers_warn_of(
     assert "192.168.1.20" in hosts
     assert "https://192.168.1.20:8000/" in done.stdout
     assert lan.qr_code("https://192.168.1.20:8000/", "utf-8") in done.stderr
-    assert "vouches" in done.stderr and "study.toml --lan" in done.stderr
+    assert "made its\ncertificate itself" in done.stderr and "study.toml --lan" in done.stderr
     assert all(len(line) <= 80 for line in lan.what_people_see("study.lan.pem").splitlines())
     for option, value in (("--host", "0.0.0.0"), ("--url", "https://a.example")):
         assert f"chooses {option} itself" in _serve("--lan", option, value).output

@@ -314,7 +314,7 @@ def test_an_address_that_is_taken_is_named() -> None:
     """Rejects a remedy that leaves open whether the port or the host is meant."""
     with ListenAddress(port=0).listen() as taken:
         port = taken.getsockname()[1]
-        words = rf"127.0.0.1:{port}.*\)\. Choose another --port, or --port 0 for any free one\."
+        words = rf"127.0.0.1:{port}.*\)\. Choose another --port, or --port 0 for any free port\."
         with pytest.raises(errors.ArgumentError, match=words):
             ListenAddress(port=port).listen()
     with pytest.raises(errors.ArgumentError, match=r"this address .*\)\. Choose another --host\."):
