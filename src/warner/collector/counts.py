@@ -110,12 +110,12 @@ class Counts:
             stop = within.stop
         self._schemas = {name: m.schema for name, m in self._mechanisms.items()}
         if ways is not None and any(isinstance(s, BlockSchema) for s in self._schemas.values()):
-            rule = "needs a study that asks every person all questions"
+            rule = "cannot be used, because this study asks each person only some questions"
             remedy = (
                 "Leave out --ways: the questions that a person is asked together are counted "
                 "together without it"
             )
-            raise ArgumentError("ways", rule, str(ways), remedy)
+            raise ArgumentError("ways", rule, None, remedy)
         if ways is not None:
             affordable_ways(self._schemas, ways)
             cells = n_cells(self._schemas, ways)

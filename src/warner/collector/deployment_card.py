@@ -98,8 +98,8 @@ def deployment_card(study: Study, view: LiveView | None = None) -> dict[str, Any
             ),
             "repeats": (
                 "Each submission is made once. If it has to be sent again, exactly the same bytes "
-                "are sent. The id in these bytes makes sure that they are counted once. So sending "
-                "them again does not add to epsilon."
+                "are sent. The id in these bytes makes sure that the submission counts once. So "
+                "sending a submission again does not add to epsilon."
             ),
             "another_survey": (
                 "If somebody answers this survey again on another device, or answers the same "
@@ -176,7 +176,7 @@ def _amplification(study: Study) -> str:
     epsilon = sum(crowd.epsilon for crowd in crowds)
     steps = f"{against_all} Results are published in steps of {step:,} reports."
     if not epsilon < _WORTH_SAYING * sum(promised.total for promised in guarantees):
-        return f"{steps} Such small steps do not protect people noticeably better against others."
+        return f"{steps} Against others, such small steps hardly protect people better."
     return (
         f"{steps} Somebody who sees only the published results, and sent no report, learns less "
         f"about a person in such a step: epsilon is at most {epsilon:.3g}, with delta "
@@ -356,11 +356,11 @@ def _unprotected(study: Study, questions: Sequence[Question]) -> list[str]:
     if (draw := draw_of(study)) is not None:
         fewest = study.collect.step * min(draw.odds) / 2**64
         sentences.append(
-            "It is not hidden which questions a person was asked: the report names them, "
-            f"unchanged. Of the {study.collect.step:,} reports of a published step, about "
-            f"{fewest:.2g} are on the questions that are chosen least often. Whoever compares the "
-            "results of two steps sees what these reports added. If these reports are few, only "
-            "epsilon protects each of them."
+            "It is not hidden which questions a person was asked: the report names these "
+            f"questions, unchanged. Of the {study.collect.step:,} reports of a published step, "
+            f"about {fewest:.2g} are on the questions that are chosen least often. Whoever "
+            "compares the results of two steps sees what these reports added. If these reports "
+            "are few, only epsilon protects each of them."
         )
     if study.public:
         columns = [f"{name} ({values_of(d)})" for name, d in study.public.items()]

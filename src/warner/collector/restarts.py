@@ -85,8 +85,8 @@ class Start:
             raise ArgumentError(self._name, rule, f"other words in {listed}{more}", remedy)
         if self._step < self._old_step:
             rule = (
-                f"must be at least {self._old_step:,}: the people who have answered were promised "
-                "steps of this size"
+                f"must be at least {self._old_step:,}, because this step was promised to the "
+                "people who have already answered"
             )
             remedy = (
                 f"Use --step {self._old_step}. For a smaller step, choose another store with "

@@ -542,7 +542,7 @@ class SQLiteStore(Store[sqlite3.Connection]):
         total = connection.execute("SELECT key, total FROM warner_checks").fetchall()
         is_summed = spent + invited <= _QUICKLY or not content
         if is_summed and total != [(0, self._total(connection))]:
-            rule = "does not hold exactly the rows that warner wrote"
+            rule = "no longer holds exactly what warner wrote"
             raise Refused("store_damaged", self.path, rule, None, remedy)
         commits = connection.execute("SELECT sum(commits) FROM warner_shards").fetchone()[0] or 0
         last = int.from_bytes(content[:8], "big")
@@ -883,7 +883,10 @@ class PostgresStore(Store["psycopg.Connection[Any]"]):
         query = f"SELECT {_TABLE}, pg_advisory_xact_lock{shared}({_LOCK}, {_ALL})"
         if self._run(query)[0][0] != self._table:
             self.close()
-            rule, remedy = "was replaced while it was open", "Stop the server, and start it again"
+            rule, remedy = (
+                ("was replaced by another store while the server was running"),
+                "Stop the server, and start it again",
+            )
             raise Refused("store_failed", self.name, rule, None, remedy)
 
     def _add(self, counts: Mapping[bytes, int]) -> None:

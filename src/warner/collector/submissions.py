@@ -207,9 +207,9 @@ class SubmissionFormat:
         """
         given = dict(public or {})
         if reports.keys() != self._schemas.keys() or given.keys() != self._sizes.keys():
-            rule = f"must be on the questions {', '.join(self._schemas)}"
+            rule = f"must be on exactly these questions: {', '.join(self._schemas)}"
             beside = ", ".join(self._sizes) or "none"
-            raise ArgumentError("reports", f"{rule}, with the public columns {beside}")
+            raise ArgumentError("reports", f"{rule}; and have these public columns: {beside}")
         parts = []
         for name, domain in self.study.public.items():
             index = domain.encode(given[name]).astype(_INDEX)

@@ -409,7 +409,7 @@ def test_a_store_that_contradicts_itself_is_refused(make: Make, tmp_path: Path) 
         "UPDATE warner_checks SET total = total + 1",
         "UPDATE warner_facts SET content = x'00' WHERE name = 'mark'",
     ):
-        assert "exactly the rows that warner wrote" in refused_after(change)
+        assert "no longer holds exactly what warner wrote" in refused_after(change)
 
     def beyond_checks(*statements: str) -> str:
         return refused_after(*statements, checked=False)

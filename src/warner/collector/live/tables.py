@@ -224,8 +224,8 @@ def _numbers(question: Question) -> Iterator[TableView]:
     if not question.summaries:
         rows = [Row((row["text"], f"{row['estimate']:.4g}")) for row in question.numbers]
         about = (
-            "Means and other summaries of the answers. They have no intervals: it is not known "
-            "how to compute intervals that stay valid however often you look."
+            "Means and other summaries of the answers. These numbers have no intervals: no known "
+            "method gives intervals that stay valid however often you look."
         )
         yield TableView(about, ("number", "estimate"), tuple(rows))
         return
