@@ -52,7 +52,7 @@ NAMES = {
     "store_in_use": "another process has the store open",
     "store_of_another_study": "the store holds the counts of another study",
     "store_damaged": "what the store holds contradicts itself",
-    "store_restored": ("the store is an old copy, which lacks the reports that were counted later"),
+    "store_restored": "the store is an old copy, which lacks the reports that were counted later",
     "no_backup": "the store is a database, and only the database's own tools can copy it",
     "store_too_old": "an older version of warner wrote the store",
     "store_too_new": "a newer version of warner wrote the store",

@@ -883,10 +883,8 @@ class PostgresStore(Store["psycopg.Connection[Any]"]):
         query = f"SELECT {_TABLE}, pg_advisory_xact_lock{shared}({_LOCK}, {_ALL})"
         if self._run(query)[0][0] != self._table:
             self.close()
-            rule, remedy = (
-                ("was replaced by another store while the server was running"),
-                "Stop the server, and start it again",
-            )
+            rule = "was replaced by another store while the server was running"
+            remedy = "Stop the server, and start it again"
             raise Refused("store_failed", self.name, rule, None, remedy)
 
     def _add(self, counts: Mapping[bytes, int]) -> None:

@@ -311,9 +311,11 @@ def test_as_many_as_a_body_may_hold_are_taken() -> None:
 
 
 def test_sealing_refuses_what_does_not_belong_together() -> None:
-    with pytest.raises(errors.ArgumentError, match="questions smokes, age, town"):
+    with pytest.raises(
+        errors.ArgumentError, match="exactly these questions: smokes, age, town; and have"
+    ):
         body(reports={"smokes": reports()["smokes"]})
-    refused(errors.ArgumentError, "with the public columns ward, visit", body, public={})
+    refused(errors.ArgumentError, "and have these public columns: ward, visit", body, public={})
     refused(errors.ArgumentError, "as many rows", body, ids=new_ids(2))
     refused(errors.ValuesError, "", body, public={"ward": ["west"] * 3, "visit": WEEKS})
     refused(errors.MismatchError, "", body, reports={**reports(), "smokes": reports()["age"]})

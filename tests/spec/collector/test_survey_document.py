@@ -347,7 +347,7 @@ def test_tables_of_drawn_questions_are_those_of_the_draw(tmp_path: Path) -> None
     told = refused(
         ArgumentError, "ways", Collector, Study.parse(DRAWN), SQLiteStore(tmp_path / "a.sqlite"), 2
     )
-    assert "every person all questions" in told
+    assert "this study asks each person only some questions" in told
 
 
 def test_sealed_known_answers_are_what_the_collector_reads() -> None:
