@@ -503,13 +503,11 @@ def test_a_law_that_a_subclass_changes_is_checked_again() -> None:
         (0.5, "epsilon: is 1, but the probabilities of Other spend only 0.5. Check the prob"),
         (
             1 + 1e-8,
-            "epsilon: cannot be kept exactly with 64-bit random numbers: the nearest epsilon that "
-            "can be kept is 1.0000",
+            "epsilon: is not possible with 64-bit random numbers: the nearest possible epsilon is 1.0000",
         ),
         (
             1 - 1e-8,
-            "epsilon: cannot be kept exactly with 64-bit random numbers: the nearest epsilon that "
-            "can be kept is 0.9999",
+            "epsilon: is not possible with 64-bit random numbers: the nearest possible epsilon is 0.9999",
         ),
     ],
 )

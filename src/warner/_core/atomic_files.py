@@ -95,10 +95,12 @@ def require_new(path: str | os.PathLike[str]) -> None:
 
 
 def _is_there(path: str | os.PathLike[str]) -> FileError:
-    rule = "already exists, and no report file is ever overwritten"
-    remedy = "Choose another name. If this file already holds reports of these answers, use it"
-    again = "new reports of the same answers would protect people less"
-    return FileError(without_secrets(str(path)), rule, None, f"{remedy}: {again}")
+    rule = "already exists, and warner never overwrites a report file"
+    remedy = (
+        "For other answers, choose another name. For the answers of this file, use this file: to "
+        "randomise them again would protect people less"
+    )
+    return FileError(without_secrets(str(path)), rule, None, remedy)
 
 
 @contextmanager
@@ -124,7 +126,7 @@ def whole_file(path: str | os.PathLike[str], replace: bool = True) -> Iterator[s
             temporary = opened.enter_context(temporary_file(folder, target.suffix))
         except OSError as error:
             reason = error.strerror or type(error).__name__
-            remedy = "Check the path and its folder"
+            remedy = "Check that the folder exists, and that you may write into it"
             problem = FileError(str(path), "cannot be written", reason, remedy)
         if problem is not None:
             raise problem
@@ -221,7 +223,7 @@ def require_ending(path: str | os.PathLike[str], *endings: str, remedy: str) -> 
     """Refuse a name whose ending says another format than the one that is written."""
     ending = Path(path).suffix.lower()
     if ending in _EXPECTED and ending not in endings:
-        rule = f"must not end in {ending}, because people would expect {_EXPECTED[ending]}"
+        rule = f"must not end in {ending}, because the file will not be {_EXPECTED[ending]}"
         raise ArgumentError(os.fspath(path), rule, None, remedy)
 
 

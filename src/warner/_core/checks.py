@@ -92,12 +92,15 @@ def probability(name: str, value: Any) -> float:
 def confidence_level(value: Any) -> float:
     """Return the level of an interval or a test as a float in [0.5, 1)."""
     if isinstance(value, str):
-        remedy = "For example 0.95. For the interval of one value, call result[value].interval()"
-        raise ArgumentTypeError("level", "must be a number", kind(value), remedy)
+        remedy = "For the interval of one value, call result[value].interval()"
+        raise ArgumentTypeError("level", "must be a number such as 0.95", kind(value), remedy)
     level = real("level", value)
     error_in = level / 100 if 1 <= level <= 50 else level  # of 5 %, or of .05
     if 0 < error_in <= 0.5 and level != 0.5:
-        rule = "must be at least 0.5: it is the chance that an interval contains the true value"
+        rule = (
+            "must be at least 0.5, because the level is the chance that an interval contains the "
+            "true value"
+        )
         raise ArgumentError("level", rule, show(level), f"Did you mean {1 - error_in:g}?")
     level = probability("level", level)
     return level
@@ -179,7 +182,7 @@ def numbers_of(name: str, value: Any, rule: str = "must be an array of numbers")
                 name,
                 "must have no masked (missing) entries",
                 None,
-                "Fill them in, or leave out these rows",
+                "Fill in these entries, or leave out their rows",
             )
         array = np.asarray(value)
         if array.dtype.kind == "c":
@@ -206,7 +209,7 @@ def distribution(
     array = numbers_of(name, value)
     if array.ndim != 1 or (size is not None and array.size != size):
         rule = "must be a list of numbers" if size is None else f"must be a list of {size} numbers"
-        raise ArgumentError(name, rule, f"the shape {array.shape}")
+        raise ArgumentError(name, rule, f"an array of shape {array.shape}")
     if not np.isfinite(array).all() or (array < 0).any() or abs(array.sum() - 1) > tolerance:
         least = f" and the smallest number {array.min():.6g}" if (array < 0).any() else ""
         rule = "must be shares: numbers of at least 0 that add up to 1"

@@ -158,8 +158,8 @@ def power_below(base: Fraction, times: int) -> Fraction:
 def check_representable(epsilon: float, smallest: Decimal, event: str) -> None:
     """Refuse probabilities that are too small for 64-bit thresholds (METHODS 8)."""
     if smallest < SMALLEST:
-        rule = f"is too large for 64-bit random numbers: {event} would have probability"
-        rule = f"{rule} {float(smallest):.3g}, below {float(SMALLEST):.0e}"
+        rule = f"is too large: {event} would have probability {float(smallest):.3g}"
+        rule = f"{rule}, and 64-bit random numbers allow at least {float(SMALLEST):.0e}"
         remedy = "Pass a smaller epsilon, or use fewer values"
         raise BudgetError("epsilon", rule, repr(epsilon), remedy)
 
@@ -167,7 +167,7 @@ def check_representable(epsilon: float, smallest: Decimal, event: str) -> None:
 def check_epsilon(epsilon: float) -> None:
     """Refuse a budget outside [1e-9, 60] with BudgetError."""
     if epsilon < SMALLEST_EPSILON:
-        rule = f"is too small: below {SMALLEST_EPSILON:g}, reports tell nothing about answers"
+        rule = f"must be at least {SMALLEST_EPSILON:g}, because with less, reports tell nothing"
         raise BudgetError("epsilon", rule, repr(epsilon), "Pass a larger epsilon")
     if epsilon > LARGEST_EPSILON:
         rule = f"must be at most {LARGEST_EPSILON:g}, because 64-bit random numbers allow no more"
@@ -200,8 +200,8 @@ def realise(
             rule = f"is {requested:g}, but the probabilities of {whose} spend {spent}"
             raise BudgetError("epsilon", rule, None, f"Check the probabilities of {whose}")
         rule = (
-            "cannot be kept exactly with 64-bit random numbers: the nearest epsilon that can be "
-            f"kept is {epsilon!r}"
+            "is not possible with 64-bit random numbers: the nearest possible epsilon is "
+            f"{epsilon!r}"
         )
         raise BudgetError("epsilon", rule, repr(requested), "Pass a larger epsilon")
     return epsilon

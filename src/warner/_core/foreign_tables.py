@@ -60,8 +60,8 @@ Reader = Callable[[Any], ForeignTable | None]
 _READERS: list[Reader] = []
 _NO_CHANCE = 1e-9  # the probability below which equal rows are those of the same people
 ONE_COPY = (
-    "Mend the step that copied the rows, and count again. Do not drop rows that are equal: equal "
-    "reports of different people are normal."
+    "Correct the step that copied the rows, and count again. Do not drop rows only because they "
+    "are equal: equal reports of different people are normal."
 )
 
 
@@ -129,7 +129,7 @@ def header_of(data: Any) -> dict[str, Any] | None:
             return dict(header) if header else None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         pass
-    rule = "the description of the mechanism, which warner wrote into the data, was altered"
+    rule = "has a description of the mechanism that was changed after warner wrote it"
     raise FileError("data", rule, None, "Use the reports as warner wrote them")
 
 
@@ -155,11 +155,11 @@ def index_of_answers(answers: Any) -> Any:
     index = index_of(answers)
     if index is not None and not index.is_unique:
         warn(
-            f"The index of the answers repeats labels (rows: {len(index):,}, different labels: "
-            f"{len(index.unique()):,}). Was the frame exploded or joined? Then a person with "
-            "several rows spends epsilon and counts once for each of them, and the estimates are "
-            "wrong. Pass one row for each person, in which all ticked items are one list. If the "
-            "rows are different people, call reset_index(drop=True) on the answers first.",
+            f"Several rows of the answers have the same index label (rows: {len(index):,}, "
+            f"different labels: {len(index.unique()):,}). Was the frame exploded or joined? Then a "
+            "person with several rows counts and spends epsilon several times, and the estimates "
+            "are wrong. Pass one row for each person, with all ticked items in one list. If each "
+            "row is another person, call reset_index(drop=True) on the answers first.",
             FrameWarning,
         )
     return index
@@ -173,11 +173,11 @@ def about_repeated(index: Any, columns: Mapping[str, np.ndarray], is_frame: bool
     if (block := repeated_block(columns, is_frame)) is not None:
         first, again, length = block
         return (
-            f"Reports {first + 1:,} to {first + length:,} are repeated from report {again + 1:,} "
-            "on, in the same order. Was a table put together with itself? Then people are counted "
-            f"twice, and intervals are too short. {ONE_COPY} If these are different people, make "
-            f"one tally of the reports before report {again + 1:,} and one of the others, and add "
-            "them: first + second.of_others()."
+            f"Reports {first + 1:,} to {first + length:,} stand in the data again, in the same "
+            f"order, from report {again + 1:,} on. Was a table put together with itself? Then "
+            f"people are counted twice, and intervals are too short. {ONE_COPY} If these are "
+            f"different people, make a first tally of the reports before report {again + 1:,} and "
+            "a second tally of all other reports. Then add the two: first + second.of_others()."
         )
     if is_frame and _are_in_pairs(columns):
         return (
@@ -198,7 +198,7 @@ def about_repeated(index: Any, columns: Mapping[str, np.ndarray], is_frame: bool
     if not equal.size or equal.mean() ** pairs.sum() >= _NO_CHANCE:
         return ""
     return (
-        "Rows of this data frame that have the same label in the index have the same reports too. "
+        "In this data frame, rows with the same index label also have the same reports. "
         "Was the frame joined with itself? Then people are counted twice, and intervals are too "
         f"short. {ONE_COPY} If these rows are different people, use frame.reset_index(drop=True)."
     )
@@ -333,4 +333,4 @@ def in_order_of(index: Any, values: Any, name: str) -> Any:
         "Take the column and the answers from one frame. If their rows are in the same order, pass "
         "column.to_numpy()"
     )
-    raise ArgumentError(name, rule, "another index", remedy)
+    raise ArgumentError(name, rule, "other labels", remedy)

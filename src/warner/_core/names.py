@@ -93,19 +93,19 @@ LITERATURE = {
 FURTHER = {  # what else a name stands for, or does not
     "RAPPOR": "For RAPPOR's permanent reports, which people send in many rounds, use "
     "warner.mechanisms.Permanent.",
-    "Base-Cut": "What Fang et al. (2023) call Base-Cut is called Norm-Cut by Wang et al. (2020): "
-    "warner.Inversion(constraint='norm-cut').",
+    "Base-Cut": "Fang et al. (2023) give the name Base-Cut to another method: "
+    "warner.Inversion(constraint='norm-cut'), which is Norm-Cut in Wang et al. (2020).",
     "IBU": "If IBU runs until it converges, it gives the same result as warner.MaximumLikelihood.",
     "PEM": "The function warner.find() has the same purpose as PEM (the prefix extending method), "
-    "but takes other steps. See the guide 'Words that nobody has listed'.",
-    "HR": "HadamardResponse is the form for high privacy, for an epsilon of 1 or less. With 100 "
-    "values its error is 1.3 times the error of SubsetSelection at epsilon 1, and 14 times at "
-    "epsilon 4. Above epsilon 1 compare with SubsetSelection or, for short reports, "
-    "warner.mechanisms.ProjectiveGeometryResponse. These two come nearest to the general form "
-    "of Hadamard response, which is not here.",
+    "but works in another way. See the guide 'Words that nobody has listed'.",
+    "HR": "HadamardResponse is made for an epsilon of 1 or less. With 100 values its error is 1.3 "
+    "times the error of SubsetSelection at epsilon 1, and 14 times at epsilon 4. For an epsilon "
+    "above 1, compare it with SubsetSelection. If reports must be short, compare it with "
+    "warner.mechanisms.ProjectiveGeometryResponse. The general form of Hadamard response is not "
+    "here; these two mechanisms come nearest to it.",
 }
 _ABSENT = {  # what papers compare with, and this package does not have
-    "PrivUnit": "it randomises vectors; the mechanisms here randomise labels, numbers and places",
+    "PrivUnit": "it randomises vectors, and the mechanisms here labels, numbers and places",
     "THE SHE": "unary encoding has less error: warner.UnaryEncoding(variant='oue')",
     "CMS HCMS": "for many values see warner.LocalHashing and "
     "warner.mechanisms.ProjectiveGeometryResponse",
@@ -115,13 +115,13 @@ _ABSENT = {  # what papers compare with, and this package does not have
     "PrivSet": "for sets see warner.domains.Items",
 }
 CONSTRAINTS_ELSEWHERE = {  # what to say of ways to make estimates shares that are not here
-    "base-cut": "Two ways have this name: what Wang et al. (2020) call Base-Cut is "
-    "Inversion('threshold', rest='discard'), and what Fang et al. (2023) call Base-Cut is "
+    "base-cut": "Two methods have this name: Base-Cut of Wang et al. (2020) is "
+    "Inversion('threshold', rest='discard'), and Base-Cut of Fang et al. (2023) is "
     "Inversion('norm-cut')",
     "base-pos": "Base-Pos sets negative estimates to 0, so that the sum of all is above 1. "
-    "'norm-mul' also divides them by this sum",
+    "'norm-mul' does the same, and then divides all estimates by their sum",
     "norm": "Norm adds the same number to all estimates, and some can stay negative. 'norm-sub' "
-    "and 'norm-mul' set negative estimates to 0; 'norm-mul' divides the others by their sum",
+    "sets those to 0, and adds the same number to all others",
 }
 LOSSES_ELSEWHERE = {  # what to say of losses that other papers use
     "mse": "'l2' is the sum of squared errors: for K shares, K times their MSE",
@@ -171,13 +171,13 @@ _METHODS = _by_word(
 _ARGUMENTS = _by_word(
     {
         "seed randomstate": "For a repeatable simulation pass rng=numpy.random.default_rng(42)",
-        "p prob probability": "p, the probability of the true value among K values, follows from "
-        "epsilon: epsilon = log(p (K - 1) / (1 - p))",
+        "p prob probability": "Pass epsilon = log(p (K - 1) / (1 - p)), where p is the probability "
+        "of the true value among K values",
         "eps budget": "Is 'epsilon' meant?",
         "optimal optimized optimised": "Is 'variant' meant, such as variant='oue'?",
         "g": "Is 'buckets' meant?",
         "d k w omega": "Is 'size' meant?",
-        "width precision margin": "For the epsilon that gives a width, call "
+        "width precision margin": "To get the epsilon for intervals of this width, call "
         "warner.design.propose(domain, n, width=0.06)",
         "by groups": "Count by group: mechanism.tally(reports, by={...})",
         "alpha confidence conf": "Is 'level' meant, such as level=0.95?",

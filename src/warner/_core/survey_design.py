@@ -31,10 +31,10 @@ from warner._core.errors import ArgumentError
 ROLES = ("weights", "cluster", "strata")
 # What differs in the intervals of shares then, for readers who ask how they were made.
 INTERVALS_OF_DRAWN = (
-    "With weights, clusters or strata, the default intervals are score intervals, and intervals "
-    "of the likelihood ratio are not made. All kinds then take the linearised variance of drawing "
-    "with replacement, and Student's t, whose degrees of freedom are at most the number of "
-    "clusters less the number of strata. Without clusters, each person counts as a cluster."
+    "With weights, clusters or strata, the default is a score interval, and there is no interval "
+    "of the likelihood ratio. All intervals then use the linearised variance of drawing with "
+    "replacement, and Student's t. Its degrees of freedom are at most the number of clusters "
+    "minus the number of strata. Without clusters, each person counts as a cluster."
 )
 _FEWEST_IDS = 10  # people, from which on a run of whole numbers is no chance
 _FAR_WEIGHT = 20  # times the middle weight, from which on a weight may be a code such as 999
@@ -69,7 +69,7 @@ class SurveyDesign:
         for role, name in named.items():
             if name is not None and not (isinstance(name, str) and name):
                 remedy = (
-                    "Public columns are given when reports are counted: mechanism.tally(reports, "
+                    "Give the public columns when you count the reports: mechanism.tally(reports, "
                     "by=...)"
                 )
                 raise ArgumentError(role, "must be the name of a public column", show(name), remedy)
@@ -104,7 +104,7 @@ class SurveyDesign:
         listed = list(names)
         for role, name in self.roles.items():
             if name not in listed:
-                remedy = "Keep this public column when reports are made and when they are counted"
+                remedy = "Keep this public column when you make reports and when you count them"
                 raise unknown(role, name, listed, f"the public columns of {where}", remedy)
 
     def sample(
@@ -138,10 +138,10 @@ class SurveyDesign:
             of_unit = np.zeros(len(clusters), dtype=np.int64)
             of_unit[unit] = stratum
             if (crossing := of_unit[unit] != stratum).any():
-                rule = f"each cluster must belong to only one stratum of {self.strata!r}"
+                rule = f"must have all people of a cluster in one stratum of {self.strata!r}"
                 got = f"cluster {show(clusters[int(unit[np.argmax(crossing)])])} in several strata"
-                remedy = "If several clusters have this name, give each of them a name of its own"
-                raise ArgumentError(f"cluster {self.cluster!r}", rule, got, remedy)
+                remedy = "Give clusters of different strata different names"
+                raise ArgumentError(f"column {self.cluster!r}", rule, got, remedy)
             drawn = np.bincount(of_unit, minlength=len(strata)).astype(np.float64)
         if (drawn < 2).any():
             what, unit_name = (
@@ -149,9 +149,10 @@ class SurveyDesign:
             )
             one = int(np.argmax(drawn < 2))
             where = "" if self.strata is None else f" in each stratum of {self.strata!r}"
-            rule = f"needs at least 2 {what}{where}, because one does not show how {what} differ"
+            reason = f"1 {unit_name} does not show how {what} differ"
+            rule = f"needs at least 2 {what}{where}, because {reason}"
             got = f"1 {unit_name} in {strata[one]}"
-            remedy = "Merge this stratum with a similar one"
+            remedy = "Merge this stratum with a similar stratum"
             name = self.cluster or self.strata
             where = "survey design" if name is None else f"column {name!r}"
             raise ArgumentError(where, rule, got, remedy if self.strata else None)
@@ -240,7 +241,7 @@ class DrawnSample:
     def alone(self, what: str, needed: str, got: str | None = None) -> ArgumentError:
         """The error of people who lie in one cluster, and are looked at by themselves."""
         rule = f"needs {needed}, because one cluster does not show how clusters differ"
-        remedy = f"Leave out the {what} with one cluster, or merge this {what} with a similar one"
+        remedy = f"Leave out the {what} with one cluster, or merge it with a similar {what}"
         return ArgumentError("cluster", rule, got, remedy)
 
     def require_spread(self, spread: np.ndarray) -> None:
@@ -317,9 +318,9 @@ def _positive(name: str, values: Any, sizes: np.ndarray, are_people: bool) -> np
     weights = np.array([_number(entry) for entry in entries])
     wrong = ~(np.isfinite(weights) & (weights > 0))
     if (sizes == 1).all() and are_numbers_of_people(weights):
-        rule = "must hold weights, not a different whole number for each person"
+        got = "a different whole number for each person, as in a column of ids"
         remedy = "Name the column that says how many people each person stands for"
-        raise ArgumentError(f"weights {name!r}", rule, None, remedy)
+        raise ArgumentError(f"weights {name!r}", "must hold weights", got, remedy)
     if wrong.any():
         rule = "must hold positive numbers, one for each person"
         others = dict.fromkeys(_in_words(entries[i]) for i in np.flatnonzero(wrong).tolist())
@@ -351,8 +352,8 @@ def _doubt_of_weights(name: str, weights: np.ndarray, sizes: np.ndarray) -> str:
     if not doubt:
         return ""
     return (
-        f"{doubt[0].upper()}{doubt[1:]}. If this weight is only a code for people whose weight is "
-        "not known, all results here are wrong: give these people a weight, or leave them out."
+        f"{doubt[0].upper()}{doubt[1:]}. Is this weight only a code for people whose weight is "
+        "not known? Then all results here are wrong. Give these people a weight, or leave them out."
     )
 
 

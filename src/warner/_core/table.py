@@ -640,7 +640,8 @@ class Table(FrameSource):
         columns, (head, *body) = self.printed(*shown)
         names = [c.heading for c in self._columns if c.is_read and c not in columns]
         left_out = (
-            f"Left out: {', '.join(names)}. For all columns: wide=True (in a command: --wide)."
+            f"Columns not shown here: {', '.join(names)}. To see all columns, pass wide=True (in a "
+            "command: --wide)."
         )
         lines = [
             [

@@ -38,7 +38,7 @@ FILE_NAME_RULE = (
 ALIKE = "must not have labels that look alike"
 DIFFER = (
     "They differ only in capital letters, spaces, the way accents are stored, or invisible "
-    "characters. Rename or remove one"
+    "characters. Rename or remove one of them"
 )
 
 # The first advice where reports are expected and something else came.

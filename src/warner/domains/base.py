@@ -41,7 +41,7 @@ def sequence(values: Any, one_each: bool = True) -> list[Any] | tuple[Any, ...] 
     Shapes: one_each (n, 1).
     """
     if isinstance(getattr(values, "header", None), dict):  # that of a mechanism
-        remedy = "Count reports with mechanism.tally(reports)"
+        remedy = "To count reports, call mechanism.tally(reports)"
         raise ArgumentTypeError("values", "must be the answers of people", kind(values), remedy)
     if isinstance(values, Domain):
         rule = "must be a list of answers, not a domain"
@@ -92,7 +92,7 @@ OF_DURATIONS = (
 def numbers(
     values: Any,
     allowed: tuple[type, ...],
-    rule: str,
+    what: str,
     width: int | None = None,
     each: str = "",
 ) -> np.ndarray:
@@ -102,7 +102,7 @@ def numbers(
     """
     given = sequence(values, one_each=width is None)
     if isinstance(given, np.ndarray) and given.dtype.kind == "m":
-        raise ArgumentTypeError("values", f"must be {rule}", "durations (timedelta)", OF_DURATIONS)
+        raise ArgumentTypeError("values", f"must be {what}", "durations (timedelta)", OF_DURATIONS)
     integers = np.floating not in allowed
     given = whole(given) if integers else given
     if not isinstance(given, np.ndarray) or given.dtype.kind not in "biuf":
@@ -120,8 +120,8 @@ def numbers(
         given = array if width is None else array.reshape(-1, width)
     shape_fits = given.ndim == 1 if width is None else given.shape[1:] == (width,)
     if not shape_fits or given.dtype.kind not in ("iu" if integers else "iuf"):
-        got = f"{given.dtype} of shape {given.shape}"
-        raise ArgumentTypeError("values", f"must be {rule}", got)
+        got = f"an array of {given.dtype} of shape {given.shape}"
+        raise ArgumentTypeError("values", f"must be {what}", got)
     return given
 
 
@@ -208,7 +208,7 @@ def refuse_types(parts: Sequence[Any], allowed: tuple[type, ...], per_answer: in
         elif "int" in names and type(answer) in _FLOATS:
             remedy = "Round the answers first, for example 12.5 to 12"
         elif names == ["str"]:
-            remedy += ", to texts like the labels"
+            remedy += ", because the labels are texts"
         elif isinstance(answer, str):
             remedy += ', such as "12,5" to 12.5' if "float" in names else ', such as "12" to 12'
         first, *more = dict.fromkeys(i // per_answer for i in bad)
@@ -452,7 +452,7 @@ class Domain(Hinting, ABC):
     noun: ClassVar[str] = "labels of the study"
     usual_mechanism: ClassVar[str] = "RandomizedResponse"
     remedy: str = "Correct the answers, or allow one more value, such as 'other'"
-    too_many: ClassVar[str] = "Use PerAttribute"
+    too_many: ClassVar[str] = "Use the mechanism PerAttribute"
 
     is_public: bool = False
     is_ordered: bool = False
@@ -529,7 +529,7 @@ class Domain(Hinting, ABC):
             ValuesError: a number outside the domain.
         """
         rule = "must be Integers or Interval for a mechanism of numbers"
-        remedy = f"For such values use a mechanism such as {self.usual_mechanism}"
+        remedy = f"For {type(self).__name__} use a mechanism such as {self.usual_mechanism}"
         raise ArgumentTypeError("domain", rule, type(self).__name__, remedy)
 
     @property

@@ -30,8 +30,8 @@ _ANSWER_TYPES: dict[type, tuple[type, ...]] = {
 }
 _BUILT_IN = frozenset(_ANSWER_TYPES)
 SPELLING = (
-    "Write the answers exactly as the labels in the study. Some answers differ only in upper and "
-    "lower case, or in spaces at the ends"
+    "Write the answers exactly as the labels in the study. Some answers differ from a label only "
+    "in capital letters, or in spaces at the ends"
 )
 
 
@@ -69,7 +69,7 @@ class Categorical(Domain):
         values = list(categories) if isinstance(categories, Iterable) else values
         if isinstance(values, str | bytes | Mapping | Set) or not hasattr(values, "__iter__"):
             rule = "must be a list of labels"
-            rule += ", whose order is kept" if isinstance(values, Mapping | Set) else ""
+            rule += ", because their order matters" if isinstance(values, Mapping | Set) else ""
             raise ArgumentTypeError("values", rule, kind(values))
         labels = [v.item() if isinstance(v, np.generic) else v for v in values]
         for i, label in enumerate(labels):
@@ -88,7 +88,7 @@ class Categorical(Domain):
         pair = alike(label for label in labels if isinstance(label, str))
         if pair is not None:
             raise ArgumentError("values", ALIKE, pair, DIFFER)
-        remedy = "A question must have at least two possible answers"
+        remedy = "A question must have at least two possible answers" if len(labels) < 2 else None
         self.size = integer("number of values", len(labels), 2, LARGEST_SIZE, remedy)
         self._labels = labels
         self._types = tuple({t for label in labels for t in _ANSWER_TYPES[type(label)]})

@@ -185,7 +185,8 @@ def _names(tags: Sequence[str]) -> tuple[str, ...]:
         legible("tags", tag)
     if not all(_is_plain(tag) for tag in names):
         rule = (
-            "must not begin with '@', or contain '=', '.', control characters or spaces at the ends"
+            "must not contain '=', '.' or control characters, begin with '@' or a space, or end "
+            "with a space"
         )
         raise ArgumentError("tags", rule, show(names))
     return tuple(names)
@@ -264,7 +265,7 @@ class Optional(Domain):
         return replace(form, labels=[*form.labels, NO_ANSWER])
 
     def position(self, values: Any) -> NoReturn:
-        rule = 'has "no answer" as one of its values, which is not a number'
+        rule = 'has the value "no answer", which is not a number'
         remedy = "Use a mechanism for labels, for example SubsetSelection or UnaryEncoding"
         raise ArgumentTypeError("domain", rule, None, remedy)
 
@@ -368,7 +369,7 @@ def _refuse_values(domain: Domain, texts: Sequence[str]) -> None:
     """Refuse spellings of a missing answer that are answers."""
     taken = [text for text in texts if _reads(domain, text)]
     if taken:
-        rule, remedy = "must not list one of the values", "Leave out this text, or rename the value"
+        rule, remedy = "must not list an answer", "Leave out this text, or rename the answer"
         raise ArgumentError("empty", rule, show(taken[0]), remedy)
 
 

@@ -90,7 +90,10 @@ class Grid(Domain):
             raise ArgumentTypeError("without", rule, show(without))
         if not len(without):
             return None
-        rule, each = "integer (row, column) pairs, shape (n, 2)", "must be a (row, column) pair"
+        rule, each = (
+            "an array (n, 2) of whole numbers, a (row, column) pair in each row",
+            "must be a (row, column) pair",
+        )
         try:
             cells = numbers(without, INTEGER_TYPES, rule, 2, each).astype(np.int64)
         except ValuesError as error:
@@ -102,7 +105,9 @@ class Grid(Domain):
             left[(cells[:, 0] * self.columns + cells[:, 1])[~outside]] = False
             if not outside.any() and np.count_nonzero(~left) == len(cells):
                 return np.flatnonzero(left)
-            problem = message("without", "must be a list of cells of the grid, each of them once")
+            problem = message(
+                "without", "must list only cells of the grid, and each cell only once"
+            )
         raise ArgumentError(problem)
 
     @cached_property
@@ -131,7 +136,10 @@ class Grid(Domain):
         return TextForm(pattern=_CELL, number=int, parts=_ROW_AND_COLUMN, rule=rule)
 
     def encode(self, values: Any) -> np.ndarray:
-        rule, each = "integer (row, column) pairs, shape (n, 2)", "must be a (row, column) pair"
+        rule, each = (
+            "an array (n, 2) of whole numbers, a (row, column) pair in each row",
+            "must be a (row, column) pair",
+        )
         cells = numbers(values, INTEGER_TYPES, rule, 2, each).astype(np.int64)
         too_far = (cells[:, 0] >= self.rows) | (cells[:, 1] >= self.columns)
         outside = (cells < 0).any(axis=1) | too_far
@@ -220,7 +228,7 @@ class Points(Domain):
     def encode(self, values: Any) -> np.ndarray:
         d = self.dimension
         each = f"must be {d} number{'s' if d > 1 else ''}"
-        coordinates = numbers(values, NUMBER_TYPES, f"numbers, shape (n, {d})", d, each)
+        coordinates = numbers(values, NUMBER_TYPES, f"an array (n, {d}) of numbers", d, each)
         rows = coordinates.astype(np.float64).tolist()
         places = (self._table.get(tuple(row), -1) for row in rows)
         index = np.fromiter(places, dtype=np.int64, count=len(rows))

@@ -64,8 +64,8 @@ class Interval(Domain):
     noun = "numbers"
     usual_mechanism = "Laplace"
     remedy = (
-        "Correct the answers, widen the limits, or write clip = true, which takes the nearest "
-        "limit instead"
+        "Correct the answers, or widen the limits. To take the nearest limit in place of such "
+        "answers, write clip = true"
     )
     is_ordered = True
     is_numeric = True
@@ -113,13 +113,13 @@ class Interval(Domain):
         if len(array) >= _MANY and self._are_whole(array):
             low, high = int(self.low), int(self.high)
             clipped = (
-                f" Integers takes no number outside {low} to {high}, as clip = true does here: "
-                "replace such numbers by the nearest limit first."
+                f" Integers refuses numbers outside {low} to {high}, which clip = true allows "
+                "here. Replace such numbers by the nearest limit first."
             )
             warn(
-                f"These answers from {low} to {high} are all whole numbers. Shares of ranges "
-                "and quantiles can be wrong, because they are estimated as if numbers were spread "
-                f"evenly over each of the {self.size} bins. Use {self.integers}."
+                f"All of these answers are whole numbers from {low} to {high}. Estimates of ranges "
+                "and quantiles can be wrong, because they assume that numbers are spread evenly "
+                f"over each of the {self.size} bins. Use {self.integers}."
                 f"{clipped if self.clip else ''}",
                 FrameWarning,
             )
@@ -156,9 +156,9 @@ class Interval(Domain):
             # Of one person or a few, a warning would tell whoever sees it what the answer is.
             if len(array) >= _BATCH and (inside != array).mean() > _MOST:
                 warn(
-                    f"Most of these answers lie outside the limits {self.low:g} and {self.high:g}, "
-                    "and each is taken as the nearest limit (clip = true). Are they in the same "
-                    "unit as the limits?",
+                    f"Most of these answers lie outside the limits {self.low:g} and {self.high:g}. "
+                    "Each of them is taken as the nearest limit, because of clip = true. Are the "
+                    "answers in the same unit as the limits?",
                     FrameWarning,
                 )
             return np.asarray(inside)
@@ -277,7 +277,7 @@ _EPOCH = datetime.date(1970, 1, 1).toordinal() - 1  # days before numpy's first 
 _MONTHS = (1970 - 1) * 12  # months before numpy's first month
 _LAST = datetime.date.max
 _SIZES = {"day": _LAST.toordinal(), "week": -(-_LAST.toordinal() // 7), "month": 12 * _LAST.year}
-_RULE = "must be an ISO date such as 2024-05-31"
+_ISO_DATE = "must be an ISO date such as 2024-05-31"
 _LABELS = {
     "week": re.compile(r"([0-9]{4})-W([0-9]{2})"),
     "month": re.compile(r"([0-9]{4})-([0-9]{2})"),
@@ -318,13 +318,13 @@ class Dates(Domain):
         """What to do about a value that is no date, where it says so; ``column`` is its name.
 
         >>> Dates("week").remedy_of("2025-W53", "week")
-        'The weeks of 2025 end with 2025-W52'
+        'The last week of 2025 is 2025-W52'
         """
         text = value if isinstance(value, str) else ""
         match = _LABELS["week"].fullmatch(text)
         if match and self.unit == "week" and 1 <= int(match[1]) <= _LAST.year:
             last = datetime.date(int(match[1]), 12, 28).isocalendar().week  # always in the last
-            return f"The weeks of {match[1]} end with {match[1]}-W{last}"
+            return f"The last week of {match[1]} is {match[1]}-W{last}"
         if re.match("[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]", text):
             in_sql = f" (in SQL: CAST({column} AS DATE))" if column else ""
             return f"Write the date without the time{in_sql}"
@@ -346,7 +346,7 @@ class Dates(Domain):
                 position = self._place(date)
                 if position is None:
                     got = "an empty text" if date == "" else kind(date)
-                    raise ValuesError(i, _RULE, got, self.remedy)
+                    raise ValuesError(i, _ISO_DATE, got, self.remedy)
                 if type(date) is str:
                     cache[date] = position
             index[i] = position
@@ -358,7 +358,7 @@ class Dates(Domain):
         day = days.astype(np.int64) + _EPOCH
         outside = np.isnat(days) | (day < 0) | (day >= _SIZES["day"])
         if outside.any():
-            raise ValuesError(int(np.argmax(outside)), _RULE, "no date in the years 1 to 9999")
+            raise ValuesError(int(np.argmax(outside)), _ISO_DATE, "no date in the years 1 to 9999")
         if self.unit == "month":
             return np.asarray(days.astype("datetime64[M]").astype(np.int64) + _MONTHS)
         return np.asarray(day // 7 if self.unit == "week" else day)

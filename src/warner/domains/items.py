@@ -58,7 +58,9 @@ class Items(Product):
             if not isinstance(name, str):
                 raise ArgumentTypeError("items", "must be texts", kind(name))
             if not name.strip() or " x " in name:
-                rule = "must not be blank or contain ' x ', which joins the names of a pair"
+                rule = (
+                    "must not be blank or contain ' x ', because a pair of items is written 'a x b'"
+                )
                 raise ArgumentError("items", rule, repr(name), "Rename the item")
         super().__init__(**{name: Categorical(["no", "yes"]) for name in names})
         self._marks = [mark for mark in _MARKS if not any(mark in name for name in names)]
@@ -82,8 +84,8 @@ class Items(Product):
         """What to write as an answer, with the names of items."""
         example = self._marks[0].join(self.items[:2]) if self._marks else self.items[0]
         return (
-            f"Write the items as in the question, such as {show(example)}, and an empty text or "
-            "list where nothing is ticked"
+            f"Write the items as in the question, such as {show(example)}. Where a person ticked "
+            "nothing, write an empty text or list"
         )
 
     def ticks(self, text: str) -> np.ndarray | None:

@@ -22,7 +22,7 @@ from warner.domains.base import Domain, require_domain
 def require_product(product: Any, least: int = 1) -> Product:
     """Return a Product of so many attributes; anything else is refused."""
     if not isinstance(product, Product) or len(product.attributes) < least:
-        rule = "must be a Product: the questions, by name" + " (two or more)" * (least > 1)
+        rule = f"must be a Product of {'two or more' if least > 1 else 'named'} questions"
         remedy = "For one question, use its mechanism alone"
         got = "one question" if isinstance(product, Product) else kind(product)
         raise ArgumentTypeError("product", rule, got, remedy)

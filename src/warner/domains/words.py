@@ -56,8 +56,8 @@ class Words(Domain):
     kind = "words"
     study = StudyEntry(
         "words",
-        "words that nobody has listed: a person reports on some letters of the word, or on two "
-        "neighbouring pieces of it",
+        "words that nobody has listed. A report is about some letters of a word, or about two "
+        "neighbouring pieces of the word",
         {
             "alphabet": (str, ...),
             "longest": (int, ...),
@@ -271,7 +271,8 @@ def _letters(alphabet: str) -> str:
     if len(set(letters)) < len(letters) or not 2 <= len(letters) <= LARGEST_ALPHABET:
         rule = f"must have 2 to {LARGEST_ALPHABET} different letters"
         remedy = "For words in any script use the alphabet 'utf-8'"
-        raise ArgumentError("alphabet", rule, f"{len(letters)} letters", remedy)
+        got = f"{len(letters)} letters, {len(set(letters))} of them different"
+        raise ArgumentError("alphabet", rule, got, remedy)
     if _HIDDEN in letters or any(not letter.isprintable() for letter in letters):
         rule = f"must not contain {_HIDDEN!r}, or characters that a screen cannot show"
         raise ArgumentError("alphabet", rule, show(alphabet))

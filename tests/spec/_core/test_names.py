@@ -25,7 +25,7 @@ LEAGUE = warner.benchmark([0.5, 0.5], DEVICE.domain, [RandomizedResponse], ["mle
     [
         (warner, "GRR", "is called warner.RandomizedResponse here."),
         (warner, "kRR", "is called warner.RandomizedResponse here."),
-        (warner, "HR", "Above epsilon 1 compare with SubsetSelection"),
+        (warner, "HR", "For an epsilon above 1, compare it with SubsetSelection"),
         (
             warner,
             "PEM",

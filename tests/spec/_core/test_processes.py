@@ -350,7 +350,7 @@ def test_of_two_who_write_a_file_that_is_made_once_the_first_one_wins(
         monkeypatch.setattr(os, "link", lambda a, b: (_ for _ in ()).throw(PermissionError()))
     path = tmp_path / "r.csv"
     with (
-        pytest.raises(FileError, match=r"already exists.*Choose another name"),
+        pytest.raises(FileError, match=r"already exists.*choose another name"),
         whole_file(path, replace=False) as temporary,
     ):
         Path(temporary).write_bytes(b"second")

@@ -524,7 +524,9 @@ def test_it_is_said_that_the_sampler_of_an_own_class_is_not_run() -> None:
 
 def test_a_baseline_for_high_privacy_alone_is_said() -> None:
     notes = [benchmark(FOUR, NUMBERS, ["HR"], ["mle"], e, 100, 2).notes for e in (1.0, 2.0)]
-    assert notes[0] == () and "Above epsilon 1 compare with SubsetSelection" in notes[1][0]
+    assert (
+        notes[0] == () and "For an epsilon above 1, compare it with SubsetSelection" in notes[1][0]
+    )
 
 
 FOUND = benchmark(

@@ -160,7 +160,7 @@ def test_products_hold_domains_of_every_kind() -> None:
 def test_a_label_in_other_case_or_with_spaces_has_a_remedy_of_its_own() -> None:
     labels = Categorical(["Never", "Often"])
     for answer in ("Never ", "often", "\tNEVER"):
-        with pytest.raises(ValuesError, match="upper and lower case, or in spaces") as e:
+        with pytest.raises(ValuesError, match="only in capital letters, or in spaces") as e:
             labels.encode(["Never", answer])
         assert answer not in str(e.value) and e.value.positions == (1,)
     refused(ValuesError, "Correct the answers", labels.encode, ["CANARY"])
@@ -171,7 +171,13 @@ def test_products_beyond_all_floats_are_named() -> None:
     huge = Product(**{f"a{i}": Integers(0, 10**6 - 1) for i in range(1000)})
     with pytest.raises(ArgumentError, match=r"too many combinations.*1\.00e\+6000"):
         huge.encode([dict.fromkeys(huge.attributes, 1)])
-    refused(ArgumentError, r"1\.00e\+6000. Use PerAttribute", RandomizedResponse, huge, 1.0)
+    refused(
+        ArgumentError,
+        r"1\.00e\+6000. Use the mechanism PerAttribute",
+        RandomizedResponse,
+        huge,
+        1.0,
+    )
 
 
 # An answer whose hash raises an error is not shown.

@@ -143,7 +143,7 @@ def test_at_most_twenty_positions_are_listed_and_all_are_counted() -> None:
     ids=repr,
 )
 def test_a_spelling_that_is_an_answer_is_refused(domain: Any, empty: list[str]) -> None:
-    with pytest.raises(ArgumentError, match="empty: must not list one of the values"):
+    with pytest.raises(ArgumentError, match="empty: must not list an answer"):
         with_missing(domain, "answer", empty)
 
 

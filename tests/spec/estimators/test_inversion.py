@@ -61,9 +61,9 @@ def test_names_of_wang_et_al_mean_what_they_mean_there() -> None:
     assert set(shares[shares > 0]) < set(raw) and shares.sum() < 1
     assert raw[shares == 0].max() + shares.sum() > 1
     for name, here in (
-        ("Base-Cut", "Wang et al. (2020) call Base-Cut is Inversion('threshold', rest='discard')"),
-        ("norm", "'norm-sub' and 'norm-mul' set negative estimates to 0"),
-        ("base-pos", "'norm-mul' also divides them by this sum"),
+        ("Base-Cut", "Base-Cut of Wang et al. (2020) is Inversion('threshold', rest='discard')"),
+        ("norm", "'norm-sub' sets those to 0, and adds the same number to all others"),
+        ("base-pos", "'norm-mul' does the same, and then divides all estimates by their sum"),
     ):
         for call in (warner.Inversion, method):
             with pytest.raises(ArgumentError, match=re.escape(here)):

@@ -115,7 +115,8 @@ def test_reports_that_are_counted_twice_are_noticed_in_any_order() -> None:
         (frame.loc[rows].reset_index(drop=True), "region", "always stand together in even numbers"),
     ):
         with pytest.warns(
-            FrameWarning, match=f"{said}.* Do not drop rows that are equal: equal reports"
+            FrameWarning,
+            match=f"{said}.* Do not drop rows only because they are equal: equal reports",
         ):
             TWO.tally(twice, by)
     with pytest.warns(FrameWarning, match="All counts of people are even"):
@@ -126,9 +127,21 @@ def test_reports_without_duplicates_are_noticed() -> None:
     frame = _frame()
     own = frame.drop(columns="id")
     for without, by, said in (
-        (own.drop_duplicates(), "region", "the same reports, the same region, the same month"),
-        (own.drop_duplicates(), None, "the same reports, the same region, the same month"),
-        (frame.drop_duplicates([*frame.columns[:2], "region"]), "region", "the same region"),
+        (
+            own.drop_duplicates(),
+            "region",
+            "no two with the same region and month have the same reports",
+        ),
+        (
+            own.drop_duplicates(),
+            None,
+            "no two with the same region and month have the same reports",
+        ),
+        (
+            frame.drop_duplicates([*frame.columns[:2], "region"]),
+            "region",
+            "no two with the same region have the same reports",
+        ),
     ):
         said += ". Among so many people, some reports should be the same. Were duplicates dropped"
         with pytest.warns(FrameWarning, match=said):

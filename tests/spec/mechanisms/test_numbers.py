@@ -391,10 +391,10 @@ def test_whole_numbers_in_bins_are_warned_of_and_integers_are_named() -> None:
     """
     rng = np.random.default_rng(4)
     minutes = rng.gamma(2, 30, 1000).clip(0, 240)
-    text = r"from 0 to 240 are all whole numbers.*48 bins.*Use Integers\(0, 240\), which is "
+    text = r"All of these answers are whole numbers from 0 to 240\..*48 bins.*Use Integers\(0, 240\), which is "
     text += r"integers = \[0, 240\] in a study\."
     for answers in (minutes.round(), 10 * (minutes / 10).round(), minutes.astype(int)):
-        for clip, more in ((False, "$"), (True, " Integers takes no number outside 0 to 240")):
+        for clip, more in ((False, "$"), (True, " Integers refuses numbers outside 0 to 240")):
             wave = SquareWave(Interval(0, 240, 48, clip=clip), 1.0)
             with pytest.warns(FrameWarning, match=text + more):
                 wave.randomize(answers, rng)

@@ -563,7 +563,7 @@ MAKERS = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:These answers from 0 to 9 are all whole numbers")
+@pytest.mark.filterwarnings("ignore:All of these answers are whole numbers from 0 to 9")
 @pytest.mark.parametrize("name", MAKERS)
 def test_noise_is_averaged_out(name: str) -> None:
     rng = np.random.default_rng(3)

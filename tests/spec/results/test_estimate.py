@@ -350,7 +350,7 @@ def test_series_of_weeks() -> None:
         Tally.from_tallies("week", [weeks[0], 3])  # type: ignore[list-item]
     refused(
         ArgumentError,
-        "every key of the dict must have one value for each column: week, ward",
+        "must have a value for each column in every key: week, ward",
         Tally.from_tallies,
         ["week", "ward"],
         weeks,

@@ -349,7 +349,7 @@ LONELY = np.repeat(["n", "s"], [110, 10])
         (
             _with(region=CROSSING),
             {"cluster": "school", "strata": "region"},
-            "'school': each cluster must belong to only one stratum of 'region'; got cluster 0 in several",
+            "column 'school': must have all people of a cluster in one stratum of 'region'; got cluster 0 in several",
         ),
         (_with(), {"cluster": "school", "by": "age"}, "by: must name public columns"),
         (
