@@ -19,7 +19,7 @@ def test_the_list_has_sentences_of_commands_pages_reports_and_errors(texts: set[
     """Rejects: a list of whole literals alone, which would show a rule without its name and remedy."""
     for kind, text in {
         "an error with its name, its rule and its remedy": "frame: has no reports.",
-        "a remedy that stands in a variable": "{suffix}. Rename the file: the ending of its name must say what it is.",
+        "a remedy that stands in a variable": "{suffix}. Rename the file, so that its name ends in {suffix}.",
         "the help of a command": "The tally file to write (JSON). Default: print the tally.",
         "a word of the survey page": "Delete that report",
         "a sentence under a table": "The reports are simulated.",

@@ -21,12 +21,12 @@ from warner.domains.items import OTHER_ITEM, UNKNOWN
 EMPTY = "an empty cell"
 _MISSING = ("no answer", EMPTY)
 _POLICIES = (
-    'To keep people who gave no answer, write missing = "answer" in the study: "no answer" is '
-    'then a protected answer of its own. With missing = "drop", they are left out'
+    'To count people without an answer, write missing = "answer" in the study: "no answer" is '
+    'then protected like every other answer. To leave these people out, write missing = "drop"'
 )
 _NO_ANSWERS = (
-    'If a text such as NA means no answer, write empty = ["", "NA"] and missing = "answer" (or '
-    '"drop") into the table of the question'
+    "If a text such as NA means no answer, write two lines below the question in the study: "
+    'empty = ["", "NA"], and missing = "answer" or missing = "drop"'
 )
 _CODES = (
     "The column has numbers, such as codes, and the study lists texts. Write the texts in place of "

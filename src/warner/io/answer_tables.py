@@ -155,7 +155,7 @@ def _people(whole: dict[str, Any], shown: str) -> list[dict[str, Any]]:
         return [whole]
     rows = {tuple(c) if isinstance(c, dict) else range(len(c)) for c in whole.values()}
     if len(rows) > 1:
-        raise FileError(shown, "has columns with different numbers or names of rows", None, AGAIN)
+        raise FileError(shown, "has columns that do not have the same rows", None, AGAIN)
     columns = [list(c.values()) if isinstance(c, dict) else c for c in whole.values()]
     return [dict(zip(whole, cells, strict=True)) for cells in zip(*columns, strict=True)]
 
@@ -295,5 +295,5 @@ def _as_arrow(name: str, column: Any) -> pa.Array:
         array = column.to_arrow() if hasattr(column, "to_arrow") else pa.array(column)
     if array is None:
         rule = "must hold answers of one type, such as text or numbers"
-        raise ArgumentTypeError(f"column {name!r}", rule, None, "Convert the column first")
+        raise ArgumentTypeError(f"column {name!r}", rule, None, "Convert all answers to text")
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array

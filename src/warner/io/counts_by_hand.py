@@ -96,7 +96,7 @@ class CountsByHand:
                 remedy = "Write a cell for each column of the first line"
                 raise FileError(where, "has too few cells", None, remedy)
             if any(cell.strip() for cell in cells[len(names) :]):
-                rule = f"has {len(cells)} cells, and the first line has {len(names)}"
+                rule = f"has {len(cells)} cells, but the first line has {len(names)}"
                 remedy = 'Put an entry with a comma into quotes, such as "forced:1/6,1/6"'
                 raise FileError(where, rule, None, remedy)
             of = dict(zip(lower, (cell.strip() for cell in cells), strict=False))
@@ -145,7 +145,7 @@ class CountsByHand:
             if not mechanism.report_words:
                 if stated and not stated & {"", name} and stated <= {*mechanisms}:
                     continue  # its reports are elsewhere
-                rule = f"cannot have counts of {name!r}, because its reports are not single words"
+                rule = f"cannot have counts of {name!r}, whose reports are not single words"
                 raise FileError(self.path, rule, None, "Give a file of the reports")
             tables[name] = np.full((size, mechanism.n_reports), -1, dtype=np.int64)
         for line in self._lines:
@@ -171,7 +171,7 @@ class CountsByHand:
                     rule += (
                         f" where {' and '.join(f'{by} is {show(value)}' for by, value in pairs)}"
                     )
-                raise FileError(self.path, rule, None, "Write 0 if nobody said it")
+                raise FileError(self.path, rule, None, "Write 0 if nobody said this word")
             table = np.maximum(tables[name], 0)
             counted = Counted(mechanism.schema.tally_kind, table, table.sum(axis=1))
             tallies[name] = Tally(mechanism.header, counted, groups)
@@ -181,7 +181,7 @@ class CountsByHand:
         """The attribute and the report of a line."""
         name = line.attribute or next(iter(mechanisms))
         if not line.attribute and len(mechanisms) > 1:
-            rule = f"does not say which question is counted: {', '.join(mechanisms)}"
+            rule = f"does not name the question that it counts: {' or '.join(mechanisms)}"
             remedy = f"Write the name of the question in a column {ATTRIBUTE!r}"
             raise FileError(self._where(line), rule, None, remedy)
         if name not in mechanisms:
@@ -213,7 +213,7 @@ def _people(where: str, name: str, text: str) -> int:
         return int(text.partition(".")[0])
     rule, remedy = f"{name} must be a whole number of people", "Write only digits, such as 1200"
     if not text:
-        remedy = "Write 0 if nobody said it"
+        remedy = "Write 0 in place of the empty cell if there was nobody"
     if "%" in text:
         remedy = "Write the number of people, not a percentage"
     raise FileError(where, rule, None, remedy)
@@ -257,8 +257,8 @@ def as_long(
     )
     if are_counts and len(different) == 2 and rest and not totals:
         column = names[next(iter(of_word))]
-        rule = f"has a column {show(column)}, but no column {rest[0]!r} or n"
-        remedy = f"Add the column {rest[0]}, or a column n with the number of people"
+        rule = f"has a column {show(column)}, but no column {rest[0]!r}"
+        remedy = f"Add the column {rest[0]}, or a column n with the number of all people"
         raise FileError(path, rule, None, remedy)
     if not of_word or (len(of_word) < 2 and (len(different) > 2 or not totals)):
         return None
@@ -278,7 +278,9 @@ def as_long(
             total = _people(where, whole, cells[totals[0]].strip())
             if total < several or (not rest and total > several):
                 rule = f"{' and '.join(counts)} add up to {several:,}, but {whole} is {total:,}"
-                raise FileError(where, rule, None, f"Correct the counts, or remove {whole}")
+                raise FileError(
+                    where, rule, None, f"Correct the counts, or remove the column {whole}"
+                )
             counts |= dict.fromkeys(rest, total - several)
         made += [(number, [*key, word, str(count)]) for word, count in counts.items()]
     return [*(names[i] for i in others), VALUE, COUNT], made
@@ -390,9 +392,7 @@ def refuse_one_column(path: str, text: Sequence[str]) -> None:
             was_opened = any(line[0] == '"' or line.rstrip()[-1:] == saved for line in text if line)
             is_whole = set(widths) != {1} and len(set(widths)) == 1 and not any(rows[0][1:])
             if is_whole and was_opened and not is_prose:
-                rule = (
-                    "each line stands whole in column A, because Excel did not split it into cells"
-                )
+                rule = "has each line whole in column A, because Excel did not split it into cells"
                 remedy = (
                     "In Excel, open the table with Data > From Text/CSV, which gives each column "
                     "its cells. Then type the numbers, save the table as .xlsx, and give that file"
@@ -548,8 +548,8 @@ def _of_people(
             raise FileError(path, rule, None, meant(column, names) or remedy)
     if name in by:
         rule = (
-            f"column {show(name)} holds what people said, which is secret, so it cannot be a "
-            "public column"
+            f"column {show(name)} cannot be a public column, because it holds what people said, "
+            "which is secret"
         )
         raise FileError(path, rule, None, "Name another column")
 
@@ -567,14 +567,7 @@ def _of_people(
     likely = [c for c, of in codes.items() if len(of) - of.count(None) >= _LEAST * len(of)]
     listed = " or ".join(mechanism.report_words)
     if name is None and len(likely) != 1:
-        rule = f"must have one column with what people said, {listed}"
-        remedy = (
-            'Or give counts: a column for each of these words, or the columns "value" and "count". '
-            "The first line is taken as the names of the columns, so delete a title above them"
-        )
-        if likely:
-            remedy = f"Choose one: {' or '.join(f'--design {each}=DESIGN' for each in likely)}"
-        raise FileError(path, rule, ", ".join(map(show, likely)) or None, remedy)
+        raise _not_one_column(path, listed, likely)
     question = likely[0] if name is None else name
     public, column_of = [names.index(column) for column in by], names.index(question)
     left_out: Counter[tuple[str, ...]] = Counter()
@@ -609,6 +602,19 @@ def _of_people(
     return question, rows, left_out
 
 
+def _not_one_column(path: str, words: str, likely: Sequence[str]) -> FileError:
+    """The error of a table that may have what people said in several columns, or in none."""
+    if likely:
+        rule = f"must have one column with what people said, {words}"
+        remedy = f"Choose one: {' or '.join(f'--design {each}=DESIGN' for each in likely)}"
+        return FileError(path, rule, ", ".join(map(show, likely)), remedy)
+    remedy = (
+        "Write these words into a column, in a line for each person. If the table has counts, "
+        "write each word above a column of counts. Delete a title above the names of the columns"
+    )
+    return FileError(path, f"has no column with what people said, {words}", None, remedy)
+
+
 def _require_weights(where: str, rows: Sequence[_Row], column: int, has_comma: bool) -> None:
     """Refuse rows whose weight is no positive number, with the line of the first."""
     entries = [(line, key[column], as_number(key[column], has_comma)) for line, *_, key in rows]
@@ -620,16 +626,16 @@ def _require_weights(where: str, rows: Sequence[_Row], column: int, has_comma: b
         if len(wrong) > 1:
             what = "no entry" if is_gap else "other entries"
             got = f"{what} in {len(wrong):,} of {len(rows):,} rows, first in line {first:,}"
-        rule = "must hold a number above 0 in every row: the weight of the person"
+        rule = "must hold the weight of the person, a number above 0, in every row"
         remedy = (
-            "Delete the rows of people without a weight, or with weight 0: they stand for nobody"
+            "Delete the rows of people with weight 0 or no weight: such people stand for nobody"
         )
         if is_gap:
             remedy = "To leave out the people without a weight, add --drop-missing"
         if any(_DECIMAL_COMMA.fullmatch(text) for _, text in wrong):
             remedy = (
                 "Some of these weights have a decimal comma, as in 1,8. Write a decimal point, as "
-                "in 1.8, or separate the columns of the table by semicolons"
+                "in 1.8"
             )
         raise FileError(where, rule, got, remedy)
 
@@ -654,24 +660,17 @@ def read_said_in_groups(
         read = {i: sum(look(c[i]) in by_look for _, c in lines) for i in rest}
         likely = [i for i, of in read.items() if of >= _LEAST * len(lines)]
         if len(likely) != 1:
-            rule = f"must have one column with what people said, {' or '.join(by_look.values())}"
-            listed = ", ".join(show(names[i]) for i in likely)
-            options = [f"--design {names[i]}=DESIGN" for i in likely]
-            named = f"Choose one: {' or '.join(options)}" if likely else None
-            raise FileError(path, rule, listed or None, named)
+            listed = " or ".join(dict.fromkeys(by_look.values()))
+            raise _not_one_column(path, listed, [names[i] for i in likely])
         said, of = likely[0], names.index(group)
         rows = [(number, cells[said], 1, cells[of]) for number, cells in lines]
     else:
         hand = CountsByHand(path, *counted)
         if hand.by != (group,):
-            rule = (
-                f"must have only the column {group}, and either the columns value and count or "
-                "one column for each word"
-            )
-            remedy = (
-                "Remove the other columns, and add up the counts of rows that are then the same"
-            )
-            raise FileError(path, rule, f"also {', '.join(hand.by)}", remedy)
+            rule = f"can have only the column {group} beside its counts"
+            others = [name for name in hand.by if name != group]
+            remedy = "Remove the other columns, and add up the counts of rows that are then alike"
+            raise FileError(path, rule, f"also {', '.join(others)}", remedy)
         rows = [(line.number, line.word, line.people, line.key[0]) for line in hand._lines]
     groups = _numbers_of_groups(path, group, entries, [key for *_, key in rows])
     counts = [dict.fromkeys(of_group, 0) for of_group in words]
@@ -694,7 +693,7 @@ def read_said_in_groups(
             for word in of_group:
                 if not any(look(key) == look(entry) and code == word for key, code in stated):
                     rule = f"has no count of {show(word)} in group {show(entry)}"
-                    raise FileError(path, rule, None, "Write 0 if nobody said it")
+                    raise FileError(path, rule, None, "Write 0 if nobody said this word")
     return counts
 
 
@@ -706,11 +705,14 @@ def _numbers_of_groups(
     numbers = {key: number_of.get(look(key.removesuffix(".0"))) for key in keys}
     if others := list(numbers.values()).count(None):
         rule = (
-            f"must have only the entries {' or '.join(map(show, entries))}, which name the first "
+            f"must have only the entries {' and '.join(map(show, entries))}, which name the first "
             "and the second group"
         )
         got = "1 other entry" if others == 1 else f"{others:,} other entries"
-        remedy = f"Say which group is which: --group {group}=FIRST,SECOND. Delete all other rows"
+        remedy = (
+            f"Say how the table names the groups: --group {group}=FIRST,SECOND. Delete the rows of "
+            "other people"
+        )
         raise FileError(f"{path}: column {group!r}", rule, got, remedy)
     return [number for key in keys if (number := numbers[key]) is not None]
 
@@ -754,15 +756,15 @@ def remedy_of_words(
         for line, word in zip(lines, words_near, strict=True):
             if word is not None:
                 lines_of.setdefault(word, []).append(line)
-        meant = ", and ".join(f"{w!r} {_in_lines(of_word)}" for w, of_word in lines_of.items())
+        listed = ", and ".join(f"{w!r} {_in_lines(of_word)}" for w, of_word in lines_of.items())
         if None in near:
             leave_out = "To leave out the people of the other rows, delete those rows"
-        return f"Is this meant: {meant}? Then correct the words. {leave_out}"
+        return f"Is this meant: {listed}? Then correct the words. {leave_out}"
     different, words = len(set(written)), mechanism.report_words
-    what, codes_instead = "one other value", "it is a code, write its word"
+    what, codes_instead = "one other value", "it is a code, write the word for it"
     if different > 1:
         what = f"{different:,} other values"
-        codes_instead = "they are codes, write their words"
+        codes_instead = "they are codes, write the words for them"
     remedy = f"These rows have {what}. If {codes_instead}: {' or '.join(words)}"
     if not words[0].isdecimal():
         codes = [f"{code} for {word}" for code, word in enumerate(words)]
@@ -790,7 +792,8 @@ def doubtful_groups(tally: Tally) -> list[str]:
         listed = ", ".join(show(" ".join(map(str, key))) for key in single[:_MOST_NAMED])
         listed += ", ..." * (len(single) > _MOST_NAMED)
         sentences.append(
-            f"Groups of only one person: {listed}. One report says almost nothing about a share."
+            f"These groups have only one person: {listed}. Are their names mistyped? One report "
+            "says almost nothing about a share."
         )
     return sentences
 
@@ -811,8 +814,8 @@ def uneven_sheets(tallies: Mapping[str, Tally]) -> str:
         listed.append(f"{named}{', '.join(counts)}")
     more = f"; and {len(uneven) - len(listed):,} other groups" * (len(uneven) > len(listed))
     return (
-        f"Questions have different numbers of sheets: {'; '.join(listed)}{more}. Check whether a "
-        "count is mistyped. If people left a question out, nothing is wrong."
+        f"The questions have different numbers of sheets: {'; '.join(listed)}{more}. Check whether "
+        "a count is mistyped. If people left a question out, nothing is wrong."
     )
 
 
@@ -902,7 +905,9 @@ def _refuse_gaps(
         rule = f"has {'no count' if not lines_of[i, code] else 'several counts'} of {word!r}"
         if groups is not None:
             rule += f" where {_in_words(public, groups.keys[i])}"
-        remedy = "Write 0 if nobody said it" if not lines_of[i, code] else "Add them up"
+        remedy = (
+            "Write 0 if nobody said this word" if not lines_of[i, code] else "Add up these counts"
+        )
         raise FileError(path, rule, None, remedy)
 
 
@@ -914,7 +919,7 @@ def _refuse_totals(
     for key, counts in zip(keys, table, strict=len(keys) > 0):
         is_sum = len(keys) > 2 and bool((2 * counts == table.sum(axis=0)).all())
         if is_sum or not TOTALS.isdisjoint(look(str(value)) for value in key):
-            rule = f"the rows where {_in_words(public, key)} are totals of other rows"
+            rule = f"has totals of other rows, where {_in_words(public, key)}"
             raise FileError(
                 path, rule, None, "Delete these rows, because otherwise their people count twice"
             )

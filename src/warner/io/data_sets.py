@@ -191,9 +191,9 @@ _STATES = (
 _FSSPEC = (
     "Install the package of fsspec that reads such addresses. For s3://, run: pip install s3fs"
 )
-_REMEDY = (
-    f"Check the address. {_FSSPEC}. DuckDB can read it instead: in DuckDB, run INSTALL httpfs, and "
-    "store the credentials with CREATE SECRET"
+_BY_DUCKDB = (
+    f"Check the address. {_FSSPEC}. Without this package, run INSTALL httpfs in DuckDB, and store "
+    "the credentials there with CREATE SECRET"
 )
 
 
@@ -283,7 +283,7 @@ def _listed_by_duckdb(address: str) -> list[str]:
         return [str(name) for (name,) in files]
     # Of an address that it does not know, DuckDB says that there are no files.
     rule = "has no files, or cannot be listed by DuckDB"
-    raise FileError(redacted_address(address), rule, None, _REMEDY)
+    raise FileError(redacted_address(address), rule, None, _BY_DUCKDB)
 
 
 def state_of(address: str) -> FileState:
@@ -303,7 +303,7 @@ def _state_by_duckdb(address: str) -> FileState:
     sql = f"SELECT size, epoch_us(last_modified) FROM read_blob({file_name_in_sql(address)})"
     rows = rows_of(sql)
     if rows is None:
-        raise FileError(redacted_address(address), "cannot be read", None, _REMEDY)
+        raise FileError(redacted_address(address), "cannot be read", None, _BY_DUCKDB)
     return (int(rows[0][0]), int(rows[0][1] or 0) * 1000) if rows else (0, "")
 
 
@@ -328,10 +328,7 @@ def local_name(path: str) -> Iterator[str]:
         if system is None:
             # The seal of a report file of warner is of all bytes.
             if ending(path) == ParquetFormat.suffix and all(ParquetFormat().read_ends(path)):
-                rule = (
-                    "is a report file of warner, which must be downloaded as a whole, and DuckDB "
-                    "cannot do this"
-                )
+                rule = "is a report file of warner, which DuckDB cannot download as a whole"
                 raise FileError(path, rule, None, _FSSPEC)
             yield path
         elif _is_whole(system, path):

@@ -217,7 +217,7 @@ def require_columns(path: str, names: list[str], columns: list[str]) -> None:
         return
     alike = {name.strip().casefold(): name for name in columns}
     spelt = [name for name in missing if name.strip().casefold() in alike]
-    remedy = f"Needed: {', '.join(names)}"
+    remedy = f"The columns that are needed are {', '.join(names)}"
     if spelt:
         ours = ", ".join(alike[name.strip().casefold()] for name in spelt)
         remedy += f". The file has {ours}, which differs only in capital letters or spaces"

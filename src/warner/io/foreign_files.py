@@ -90,7 +90,6 @@ def require_content(path: str, suffix: str) -> None:
     with open(path, "rb") as file:
         begin = file.read(_BEGIN)
     is_parquet = begin.startswith(_PARQUET)
-    rename = "Rename the file: the ending of its name must say what it is"
     if not begin:
         raise FileError(path, "is empty", None, "Copy it here again, or remove it")
     for first, how in _PACKED.items():
@@ -98,10 +97,12 @@ def require_content(path: str, suffix: str) -> None:
             raise FileError(path, f"is compressed by {how}", None, "Unpack it")
     if suffix == CsvFormat.suffix and is_parquet:
         rule = f"is a Parquet file, but its name ends in {suffix}"
+        rename = f"Rename the file, so that its name ends in {ParquetFormat.suffix}"
         raise FileError(path, rule, None, rename)
     if suffix == ParquetFormat.suffix and not is_parquet and _TEXT.fullmatch(begin):
         rule = f"is text such as CSV, but its name ends in {suffix}"
-        raise FileError(path, rule, None, rename)
+        of_text = f"If it is CSV, rename the file, so that its name ends in {CsvFormat.suffix}"
+        raise FileError(path, rule, None, of_text)
 
 
 def refuse_ragged(path: str) -> None:
@@ -168,9 +169,8 @@ class ForeignFile:
         remedy = f"Say which column has the reports: {option}"
         if mechanism.is_on_paper:
             remedy = (
-                f"Give the column with what people said the name {attribute}. If the table has "
-                "counts, write --counts before the name of the file. If another program made "
-                f"reports, say which column has the reports: {option}"
+                f"Say which column has what people said: {option}. If the table has counts, write "
+                "--counts before the name of the file"
             )
         # A column that is called after a question holds its answers.
         if not {attribute, *(mechanism.attribute_domains or ())}.isdisjoint(self.names):
@@ -358,12 +358,12 @@ def _safely(file: ForeignFile, work: Callable[[], Any]) -> Any:
     """The result of work in the database, whose errors may quote the file and are not shown."""
     rule, remedy = "cannot be read as a table of reports", AGAIN
     if file.is_text:
-        remedy = "Is this file CSV in UTF-8, with the names of the columns in the first line?"
+        remedy = "Save it as CSV in UTF-8, with the names of the columns in the first line"
     try:
         with interruptible():
             return work()
     except duckdb.ConversionException:  # pandas writes NaN for whole numbers that are missing
-        rule = "has numbers in a column of reports that are not whole numbers, such as NaN"
+        rule = "must have only whole numbers in its columns of reports, and not NaN"
         remedy = "Leave out the rows without a report, and write the column as integers"
     except duckdb.Error:
         pass
@@ -440,8 +440,8 @@ def named_columns(
 
 
 _LEAVE_OUT = (
-    "To leave out the people with an empty cell, give this table to warner estimate, report or "
-    "regress, with --study and --drop-missing"
+    "To leave out people with an empty cell, give this table to warner estimate, with --study and "
+    "--drop-missing"
 )
 
 
@@ -499,7 +499,7 @@ class _ForeignSource(FrameSource):
             domain = self._by[name]
             is_whole = domain is not None and holds_integers(domain)
             if is_whole and re.fullmatch(r"\d*[.,]\d+", entry):
-                rule = f"public column {name!r} is declared with whole numbers"
+                rule = f"public column {name!r} must be a whole number, as the study declares"
                 remedy = self._remedy_of_weights(name)
                 return message(where, rule, "a number with decimals", remedy)
         return f"{where}: {text}" + f" {_LEAVE_OUT}." * bool(have_no_entry(entries).any())
@@ -516,10 +516,12 @@ class _ForeignSource(FrameSource):
         rounded, nearly = (" and round them", "nearly ") if needed > _MOST_DECIMALS else ("", "")
         domain = self._by[name]
         is_beyond = isinstance(domain, Integers) and most * factor > domain.high
-        declared = ". In the study, declare a range that holds them" if is_beyond else ""
+        declared = (
+            ". In the study, declare a range up to the largest new number" if is_beyond else ""
+        )
         return (
-            f"If it holds weights, multiply them all by {factor:,}{rounded}: only their ratios "
-            f"count, so the results stay {nearly}the same{declared}"
+            f"If it holds weights, multiply all weights by {factor:,}{rounded}. Only ratios of "
+            f"weights count, so the results stay {nearly}the same{declared}"
         )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from warner._core.errors import ArgumentError, FileError
 from warner._core.extras import pa
 from warner._core.progress import in_blocks
-from warner._core.text import RANDOMISE_FIRST, canonical, series
+from warner._core.text import RANDOMISE, RANDOMISE_FIRST, canonical, series
 from warner.io.csv_format import CsvFormat
 from warner.io.file_format import (
     NO_PUBLIC,
@@ -136,7 +136,7 @@ _NO_REPORTS = {
     ".toml": (
         "Give the study file with --study, as in: warner tally reports.parquet --study study.toml"
     ),
-    ".json": f"If this is a tally, use 'warner merge' or 'warner estimate'. {RANDOMISE_FIRST}",
+    ".json": f"If this is a tally, use 'warner estimate' or 'warner merge'. {RANDOMISE}",
 }
 
 
@@ -163,7 +163,7 @@ def report_format(path: str) -> FileFormat:
     if Path(path).is_dir():
         remedy = "To count a folder that another program wrote, use 'warner tally --study'"
         raise FileError(path, "is a folder, not a file", None, remedy)
-    raise FileError(path, "there is no file of this name", None, "Check the path")
+    raise FileError(path, "does not exist", None, "Check the path")
 
 
 def output_format(path: str) -> FileFormat:

@@ -201,7 +201,7 @@ def records_in(
     width = schema.bytes_per_report
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
     lengths = [pc.binary_length(chunk).to_numpy(zero_copy_only=False) for chunk in chunks]
-    rule = f"must hold complete reports, of {width} bytes each, in every row"
+    rule = f"must hold one or more whole reports, of {width} bytes each, in every row"
     if column.null_count:
         remedy = "Leave out the empty rows, or find out why their reports are missing"
         raise ReportError(name, rule, f"{column.null_count:,} empty rows", remedy)
@@ -266,10 +266,9 @@ def report_columns(
         there = few(names) if not may_hold_answers else f"the {many} in its first line"
         got = f"no {few(missing)} among {there}" if names else "no columns"
         cure = (
-            "Say which column holds "
+            "Pass column= to say which column holds "
             + ("each part of the reports" if several else "the reports")
-            + ": column=... "
-            "If these are answers, randomise them first: mechanism.randomize"
+            + ". If these are answers, randomise them first: mechanism.randomize"
         )
         raise ReportError("data", rule, got, remedy or cure)
     _refuse_more(named, names)
@@ -514,12 +513,11 @@ def checked_groups(
             strange = {kind(value) for value in wrong or column if value is not None}
             got = [f"{each} that is not declared" for each in sorted(strange)]
             got += ["no value"] * (None in (wrong or column))
-            rule = (
-                "must have a declared value in every row: a text, an integer, a boolean or a date"
-            )
+            rule = "must have a declared value in every row"
             remedy = "Correct these rows, or declare their values in the study"
-            if isinstance(domain := domains[name], Dates):
-                rule, remedy = f"must be {domain.form} in every row", "Correct these rows"
+            if (domain := domains[name]) is None or isinstance(domain, Dates):
+                form = "a text, an integer, a boolean or a date" if domain is None else domain.form
+                rule, remedy = f"must be {form} in every row", "Correct these rows"
                 got = [each.removesuffix(" that is not declared") for each in got]
             first = next((value for value in wrong if value is not None), None)
             remedy = remedy_of(name, domain, first) or remedy
@@ -695,12 +693,10 @@ class FrameOfReports:
         stated.warn(mechanisms, list(public or {}))
         if public is None and (self._header or {}).get(RANDOM_ORDER):
             rule = (
-                "cannot be matched with the rows of this data frame, which are in random order: "
-                "to_frame(keep_order=False) made the frame"
+                "cannot be matched with the rows of this data frame, because "
+                "to_frame(keep_order=False) put them in random order"
             )
-            remedy = (
-                "Instead of this frame, count the reports, or a frame that keep_order=True made"
-            )
+            remedy = "Count the reports themselves, or make the frame with keep_order=True"
             raise ArgumentError("by", rule, None, remedy)
         if public is None:
             reports = self.reports(mechanisms, columns)
@@ -748,11 +744,12 @@ class FrameOfReports:
                 sizes = rows.group_by(groups).agg(nw.len().alias("people"))["people"].to_numpy()
             chance = exp(-least * float((sizes * (sizes - 1.0) / 2).sum()))
             if chance < NO_CHANCE and not rows.is_duplicated().any():
-                same = "".join(f", the same {name}" for name in groups)
+                same = " with the same " + " and ".join(groups) if groups else ""
                 text = (
-                    f"No two of {len(rows):,} rows of this data frame have the same reports{same}. "
-                    "Among so many people, some reports should be the same. Were duplicates "
-                    "dropped? Then the shares are wrong: count the data frame as it was before."
+                    f"Of the {len(rows):,} rows of this data frame, no two{same} have the same "
+                    "reports. Among so many people, some reports should be the same. Were "
+                    "duplicates dropped? Then the shares are wrong. Count the data frame as it was "
+                    "before."
                 )
                 return warn(text, FrameWarning)
 

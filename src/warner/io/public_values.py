@@ -17,7 +17,7 @@ import numpy as np
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, ArgumentTypeError, ReportError, ValuesError, message
 from warner._core.extras import pa
-from warner._core.text import look, meant
+from warner._core.text import AS_WRITTEN, look, meant
 from warner.domains import Categorical, Domain
 from warner.domains.interval import Dates
 from warner.reports.public_columns import Groups, Value, groups_of_codes
@@ -61,7 +61,7 @@ def indices_of(
     from warner.io.answer_column import AnswerColumn
 
     rule = "holds values that the beginning of the file does not declare"
-    problem = message(f"{path}: column {name!r}", rule)
+    problem = message(f"{path}: column {name!r}", rule, None, AS_WRITTEN)
     try:
         return AnswerColumn(name, row or 0, domain).encoded(column, domain.encode)
     except (ValuesError, ArgumentTypeError) as error:
@@ -110,7 +110,7 @@ def remedy_of(name: str, domain: Domain | None, value: Any) -> str | None:
     """What to do about a value that a public column does not have, where it says what is meant.
 
     >>> remedy_of("region", Categorical(["north", "south"]), "North")
-    "Write 'north', as in the study: capitals and spaces count"
+    "Write 'north', exactly as in the study"
     """
     # The value itself is not shown: it is an answer where columns were exchanged.
     if isinstance(domain, Dates):
@@ -120,7 +120,7 @@ def remedy_of(name: str, domain: Domain | None, value: Any) -> str | None:
         return None
     for label in labels:
         if label.strip().lower() == value.strip().lower():
-            return f"Write {show(label)}, as in the study: capitals and spaces count"
+            return f"Write {show(label)}, exactly as in the study"
     return meant(value, labels)
 
 

@@ -125,7 +125,7 @@ def _column(name: str) -> str:
 
 def nobody(name: str) -> EmptyError:
     """The error of answers among which everybody is left out."""
-    remedy = 'To keep people who did not answer, write missing = "answer" in the study'
+    remedy = 'To count people without an answer, write missing = "answer" in the study'
     return EmptyError(name, "has no person who answered", None, remedy)
 
 
@@ -188,7 +188,7 @@ def require_group(path: str, column: str, group: str) -> None:
             other = next((i for i, name in enumerate(named) if name != group), None)
             if other is not None:
                 rule = f"must name the group {group!r}, as --group does"
-                remedy = "Leave out --group, or keep only the people of that group"
+                remedy = f"Leave out --group, or keep only people of {group!r} in the file"
                 where = f"column {column!r}, data row"
                 raise ValuesError(row + other + 1, rule, "another name", remedy, where)
             row += batch.num_rows
@@ -303,8 +303,7 @@ def _joined(held: dict[str, list[np.ndarray]]) -> dict[str, np.ndarray]:
 
 
 _NAMES_FIRST = (
-    "The first line must have the names of all columns: if they stand further down, delete the "
-    "lines above them"
+    "The first line must have the names of all columns. Delete any lines above these names"
 )
 
 
@@ -323,9 +322,10 @@ def _problem(shown: str, error: Exception, bare: bool) -> WarnerError:
         row, width, cells = map(int, ragged.groups())
         counted = "1 cell" if cells == 1 else f"{cells} cells"
         rule = f"data row {row - (not bare):,} has {counted}, but the first line has {width}"
-        remedy = "Is the file cut off? A cell that contains the separator must be in quotes"
+        in_quotes = "Put each cell that contains the separator into quotes"
+        remedy = in_quotes if cells > width else AGAIN
         if width == 1 and not bare:
-            remedy = f"{_NAMES_FIRST}. A cell that contains the separator must be in quotes"
+            remedy = f"{_NAMES_FIRST}. {in_quotes}"
         return FileError(shown, rule, None, remedy)
     return FileError(shown, "cannot be read as CSV in UTF-8 or as Parquet", None, AGAIN)
 

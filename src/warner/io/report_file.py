@@ -129,12 +129,9 @@ class ReportFile:
         remedy = "Use the study that the reports were made with"
         if public is not None and list(public.items()) != list(self.public.items()):
             ours, expected = (", ".join(each) or "none" for each in (self.public, public))
-            rule = (
-                f"its public columns ({ours}) differ from the public columns of the study "
-                f"({expected})"
-            )
+            rule = f"has other public columns ({ours}) than the study ({expected})"
             if ours == expected:
-                rule = f"its public columns ({ours}) have other values than in the study"
+                rule = f"has other values in its public columns ({ours}) than the study"
             raise MismatchError(self.path, rule, None, remedy)
         if self.headers.keys() != mechanisms.keys():
             ours, expected = (", ".join(each) for each in (self.headers, mechanisms))
@@ -327,8 +324,8 @@ def open_reports(path: str) -> ReportFile:
         raise FileError(path, "is not a report file of warner", None, remedy)
     if head.get("schema") not in range(1, SCHEMA + 1):
         rule = (
-            f"has format {head.get('schema')!r}, and this version of warner reads only up to "
-            f"format {SCHEMA}"
+            f"has format {head.get('schema')!r}, but this version of warner reads formats only up "
+            f"to {SCHEMA}"
         )
         raise FileError(path, rule, None, "Use the version of warner that wrote it")
     if not isinstance(end, dict) or type(end.get("n")) is not int or end["n"] < 1:

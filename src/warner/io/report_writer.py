@@ -119,7 +119,7 @@ class ReportWriter:
             rule = f"cannot be stored in this kind of file ({self._format.name})"
             raise ArgumentError("blocks", rule, path, "Write a Parquet file")
         if blocks and self._public:
-            rule = "cannot be used with public columns: a block holds the reports of many people"
+            rule = "cannot be used with public columns, because a block has reports of many people"
             named = ", ".join(self._public)
             remedy = f"Leave out blocks (--blocks), or remove {named} from the study"
             raise ArgumentError("blocks", rule, named, remedy)
@@ -188,7 +188,7 @@ class ReportWriter:
             or len({len(r) for r in reports.values()}) != 1
         ):
             rule = (
-                f"must be given for each of {', '.join(self._mechanisms)}, and have the same "
+                f"must be given for each question ({', '.join(self._mechanisms)}), with the same "
                 "number of rows"
             )
             raise MismatchError("reports", rule)
@@ -217,7 +217,7 @@ class ReportWriter:
         for name, domain in self._public.items():
             index, size = np.asarray(public[name]), domain.size
             if index.dtype.kind not in "iu" or int(index.min()) < 0 or int(index.max()) >= size:
-                rule = f"must be integers from 0 to {size - 1}, the indices of values"
+                rule = f"must hold the indices of its values, from 0 to {size - 1}"
                 raise ArgumentError(f"public column {name!r}", rule)
             numbers = index.astype(smallest_dtype(size).newbyteorder("<"))
             parts.append(numbers.reshape(-1, 1).view(np.uint8))
@@ -233,7 +233,7 @@ class ReportWriter:
         """Note whether reports are simulated; refuse real ones among them in an unmarked file."""
         if self._simulated not in (None, simulated) and not self._marked:
             remedy = "Write two files, or pass simulation=True to mark all as simulated"
-            rule = "in one file must be either all real or all simulated"
+            rule = "must be all real or all simulated in one file"
             raise MismatchError("reports", rule, None, remedy)
         self._simulated = simulated or bool(self._simulated)
 

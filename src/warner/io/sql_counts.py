@@ -51,7 +51,7 @@ _DELIMITERS = ",;\t|"
 _WHOLE = re.compile(r"[+-]?[0-9]+([.][0-9]*)?([eE][+-]?[0-9]{1,2})?")
 _LARGEST = 2**63
 _AS_CSV = "Export CSV, for example with psql --csv or duckdb -csv"
-_WHOLE_RESULT = "Export the whole result of the statement. bq exports all rows only with --max_rows"
+_WHOLE_RESULT = "Export all rows of the result. With bq, set --max_rows for this"
 _OF_THE_STUDY = "Use the study file that the statement was made from"
 _BEFORE = 50  # lines that a command line may print before the names
 _BEGIN = 2**10
@@ -112,9 +112,7 @@ class CountsTable:
         marks = {name: rows[0] for (a, name), rows in self._rows.items() if _is_mark(a, name)}
         if not marks:
             rule = "does not say to which study it belongs"
-            remedy = (
-                f"{_WHOLE_RESULT}. If that does not help, print the statement again: warner sql"
-            )
+            remedy = f"{_WHOLE_RESULT}. If that does not help, run warner sql for a new statement"
             raise FileError(self.path, rule, None, remedy)
         for mark, row in marks.items():
             _, sign, number = mark.partition(f" {ROUND} ")
@@ -171,7 +169,7 @@ class CountsTable:
                 )
                 raise self._wrong(rows[0], rule, _OF_THE_STUDY)
         if not sum(row.reports for rows in self._rows.values() for row in rows):
-            rule = "holds no reports: the table has no rows"
+            rule = "holds no reports, because the table has no rows"
             remedy = "Check that the statement counts the right table"
             raise EmptyError(self.path, rule, None, remedy)
         everything = self._part(EVERYTHING, ROWS)

@@ -72,7 +72,7 @@ class StatedHeader:
             text = (
                 "The frame does not say which mechanism made its reports, or whether they are "
                 f"simulated. The reports are counted as {codes_in_words(of)}. If that is right, "
-                f"write {counter}.tally({reports}{groups}), which does not warn. If the reports "
+                f"stop this warning with {counter}.tally({reports}{groups}). If the reports "
                 f"are simulated, write {reports.replace(')', ', simulated=True)')}."
             )
             warn(text, FrameWarning)

@@ -177,7 +177,7 @@ def test_files_of_blocks_are_counted(lake: Path) -> None:
     pq.write_table(pa.table({n: pa.array([b"\0"], pa.binary()) for n in columns}), "lake/x.parquet")
     done = _tally("lake", ok=False)
     assert (
-        "lake/x.parquet: long_records: must hold complete reports, of 2 bytes each, in every row"
+        "lake/x.parquet: long_records: must hold one or more whole reports, of 2 bytes each, in every row"
         in done.stderr
     )
 

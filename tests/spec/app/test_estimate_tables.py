@@ -150,7 +150,7 @@ def test_keys_of_a_study_are_checked(here_of_missing: Path) -> None:
     for old, new, said in (
         ('missing = "answer"', 'missing = "ignore"', "missing"),
         ('empty = ["", "NA"]', 'empty = "NA"', "empty"),
-        ('empty = ["", "NA"]', 'empty = ["never"]', "must not list one of the values"),
+        ('empty = ["", "NA"]', 'empty = ["never"]', "must not list an answer"),
         ('empty = ["", "NA"]', "empty = [1]", "empty"),
     ):
         with pytest.raises(warner.errors.StudyError, match=said):

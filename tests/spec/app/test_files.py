@@ -296,7 +296,10 @@ def test_the_help_says_whose_random_numbers_a_seed_gives() -> None:
     ("cell", "words"),
     [
         ("4", "got a number. The column has numbers, such as codes, and the study lists texts."),
-        ("NA", 'If a text such as NA means no answer, write empty = ["", "NA"] and missing'),
+        (
+            "NA",
+            'If a text such as NA means no answer, write two lines below the question in the study: empty = ["", "NA"], and missing',
+        ),
     ],
 )
 def test_codes_and_gaps_are_named_where_labels_are_expected(

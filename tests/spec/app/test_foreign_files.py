@@ -203,7 +203,10 @@ def test_a_missing_whole_number_of_pandas_is_no_damage(folder: Path) -> None:
     pa.parquet.write_table(TABLE.set_column(1, "said", pa.array(gaps)), "gaps.parquet")
     counted = ("--study", "study.toml", "--column", "setting=said", "-o", "t.json")
     refused = run("tally", "gaps.parquet", *counted, ok=False).stderr
-    assert "not whole numbers, such as NaN" in refused and "damaged" not in refused
+    assert (
+        "must have only whole numbers in its columns of reports, and not NaN" in refused
+        and "damaged" not in refused
+    )
 
 
 def test_a_file_that_holds_each_report_twice_is_refused_in_any_order(folder: Path) -> None:
@@ -397,4 +400,4 @@ def test_a_file_of_counts_may_leave_out_questions_without_words(
     assert {name: t.n for name, t in load_tallies("t.json").items()} == {"theme": 610}
     Path("counts.csv").write_text("attribute,value,count\ntheme,a,300\ntheme,b,310\nerror,a,1\n")
     said = run("tally", "--counts", "counts.csv", "--study", "two.toml", "-o", "t.json", ok=False)
-    assert "cannot have counts of 'error', because its reports are not single words" in said.stderr
+    assert "cannot have counts of 'error', whose reports are not single words" in said.stderr

@@ -82,7 +82,7 @@ def test_a_table_is_read_as_the_counts_of_both_groups(
     assert run(*table).output == of_counts()
     assert "--allow-implausible" in run(*table[:-1], "card=second,first", ok=False).output
     said = " ".join(run(*table[:-1], "card", ok=False).output.split())
-    assert "2 other entries. Say which group is which: --group card=FIRST,SECOND" in said
+    assert "2 other entries. Say how the table names the groups: --group card=FIRST,SECOND" in said
     assert "needs --group" in run(*table[:-2], ok=False).output
     assert "has no column 'cart'" in run(*table[:-1], "cart=first,second", ok=False).output
 
@@ -99,7 +99,7 @@ def test_a_table_is_read_as_the_counts_of_both_groups(
             "card,said\n1,yes\n2,no\n2,maybe\n",
             "line 4: the word must be 'no' or 'yes' in group '2'",
         ),
-        ("card,age\n1,30\n2,40\n", "must have one column with what people said, no or yes"),
+        ("card,age\n1,30\n2,40\n", "has no column with what people said, no or yes"),
     ],
 )
 def test_a_table_with_gaps_is_refused(
@@ -208,7 +208,7 @@ def test_the_extended_crosswise_design_reads_counts_and_leaves_people_out(
     assert "1 of 37 people have no answer and are left out (2: 1)" in shown.stderr
     other = run("estimate", "p.csv", *design[:3], "card=1,3", "--drop-missing", ok=False).output
     assert (
-        "must have only the entries '1' or '3', which name the first and the second group" in other
+        "must have only the entries '1' and '3', which name the first and the second group" in other
     )
 
 

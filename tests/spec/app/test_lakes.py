@@ -149,7 +149,7 @@ def test_a_file_that_goes_away_is_named(
     done = tally("lake", *options, ok=False)
     said = "lake/b.parquet: was removed while it was counted. Run the command again."
     assert said in done.stderr
-    assert "there is no file of this name" in tally("lake/never.parquet", ok=False).stderr
+    assert "does not exist" in tally("lake/never.parquet", ok=False).stderr
 
 
 def test_report_files_of_warner_beside_others_are_named(lake: Path) -> None:
@@ -364,7 +364,7 @@ def test_another_encoding_is_told_what_to_do(lake_of_lakes_of_engines: Path, enc
     text = "name,smokes_report,drug_bits_0\nÄ,1,32\n"
     Path("export.csv").write_bytes(text.encode(encoding))
     said = run("tally", "export.csv", "--study", "study.toml", ok=False).stderr
-    assert "Is this file CSV in UTF-8, with the names of the columns in the first line?" in said
+    assert "Save it as CSV in UTF-8, with the names of the columns in the first line." in said
 
 
 def test_counts_may_be_a_pattern(lake_of_lakes_of_engines: Path) -> None:

@@ -181,7 +181,7 @@ def test_a_ward_with_more_sheets_for_one_question_is_named() -> None:
     assert "WARNING" not in _counted(SHEETS)
     mistyped = SHEETS | {"North": (172, *SHEETS["North"][1:])}
     said = _counted(mistyped, "--quiet")
-    assert "counts.csv: Questions have different numbers of sheets: North: drugs 328, " in said
+    assert "counts.csv: The questions have different numbers of sheets: North: drugs 328, " in said
     assert "drinks 228. Check whether a count is mistyped." in said and "Centre" not in said
     # The ward that is most out of step comes first, and an error that two wards hide is seen.
     north, centre = SHEETS["North"], SHEETS["Centre"]

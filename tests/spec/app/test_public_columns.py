@@ -668,11 +668,11 @@ def test_times_of_two_time_zones_in_one_column_are_refused(here: Path) -> None:
 
 WARDS_AND_WEEKS = ONE + '[public.ward]\nvalues = ["north", "south"]\n'
 STRANGE = [
-    ("visit", "2025-W53", "a week such as 2026-W53", "The weeks of 2025 end with 2025-W52."),
-    ("visit", "2026-W54", "a week such as 2026-W53", "The weeks of 2026 end with 2026-W53."),
+    ("visit", "2025-W53", "a week such as 2026-W53", "The last week of 2025 is 2025-W52."),
+    ("visit", "2026-W54", "a week such as 2026-W53", "The last week of 2026 is 2026-W53."),
     ("visit", "50", "a date such as 2026-12-28 or a week such as 2026-W53", ""),
     ("visit", "2026-12-28 00:30:00", "a date such as", "Write the date without the time"),
-    ("ward", "North", "", "Write 'north', as in the study: capitals and spaces count."),
+    ("ward", "North", "", "Write 'north', exactly as in the study."),
 ]
 
 

@@ -142,7 +142,10 @@ def test_all_columns_are_shown_where_there_is_room_for_them(here: Path) -> None:
     hidden = r"Columns not shown here: (value, )?95 % interval\. To see all columns, add --wide"
     assert re.search(hidden, narrow)
     assert "--wide" not in wide
-    assert re.search(r" 95 % interval +odds ratio \(interval\)\n", wide) and "Left out" not in wide
+    assert (
+        re.search(r" 95 % interval +odds ratio \(interval\)\n", wide)
+        and "not shown here" not in wide
+    )
 
 
 def test_errors_stand_at_80_columns_and_the_fit_below(
@@ -260,7 +263,7 @@ def test_columns_that_are_no_weights_and_no_labels_are_refused(
     path.write_text("\n".join([f"{first},id,huge,old", *more]))
     command = ("regress", str(path), "said ~ age", "--design", "crosswise:1/4", "--weights")
     refused = run(*command, "id", ok=False).output
-    assert "weights 'id': must hold weights, not a different whole number for each" in refused
+    assert "weights 'id': must hold weights; got a different whole number for each" in refused
     # (599 + 5000)^2 / (599 + 5000^2) = 1.25 people.
     shown = " ".join(run(*command, "huge").stdout.split())
     assert "differ so much that 1 person would tell about as much" in shown
@@ -365,7 +368,7 @@ def test_codes_stand_as_a_warning_where_the_number_is(tmp_path: Path) -> None:
     assert of_age not in run("regress", str(path), "said ~ ward", *card).stdout.replace("\n", " ")
     huge = " ".join(run(*paper[:-1], "huge").stdout.split())
     assert (
-        "WARNING: The largest weight in huge is 2,500 times the middle one. If this weight is only"
+        "WARNING: The largest weight in huge is 2,500 times the middle one. Is this weight only"
         in huge
     )
     page = tmp_path / "report.html"
@@ -521,11 +524,11 @@ def test_a_paper_has_the_columns_of_an_article_and_the_others_on_demand(
     run(*command)
     (head,) = re.findall(r"^.* & estimate & .*$", tex.read_text(), re.M)
     assert head == r"covariate & estimate & error & p & odds ratio (interval) \\"
-    left_out = "Left out: value, t, 95 % interval, design effect, degrees of freedom. For all"
+    left_out = "Columns not shown here: value, t, 95 % interval, design effect, degrees of freedom. To see all"
     assert f"\n% {left_out}" in tex.read_text() and f"// {left_out}" in typst.read_text()
     run(*command, "--wide")
     wide = tex.read_text()
-    assert "degrees of freedom" in wide and "design effect" in wide and "Left out" not in wide
+    assert "degrees of freedom" in wide and "design effect" in wide and "not shown here" not in wide
     assert "~times" not in wide
     result = run("regress", "all.csv", "said ~ drinks", *design, "--csv").stdout
     assert "degrees" in result.splitlines()[0] and "low" in result.splitlines()[0]
@@ -638,7 +641,10 @@ def test_a_title_above_the_names_is_said(tmp_path: Path) -> None:
         path = str(tmp_path / name)
         for command in (("estimate", path, "--by", "ward"), ("regress", path, "cheat ~ ward")):
             refused = " ".join(run(*command, *card, ok=False).output.split())
-            assert "The first line must have the names of all columns: if they stand" in refused
+            assert (
+                "The first line must have the names of all columns. Delete any lines above these names"
+                in refused
+            )
             assert "Add the column" not in refused
     (tmp_path / "one.csv").write_text("cheat\nsame\ndifferent\n")
     refused = run("estimate", str(tmp_path / "one.csv"), "--by", "cheet", *card, ok=False).output

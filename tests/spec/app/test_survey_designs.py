@@ -374,8 +374,8 @@ def test_a_weight_that_is_none_is_named_by_its_line(
     Path("p.csv").write_text("\n".join(rows))
     for command in (["estimate", "p.csv"], ["report", "p.csv", "-o", "p.html"]):
         assert (
-            "column 'w': must hold a number above 0 in every row: the weight of the person; got "
-            f"{said}." in (run(*command, *design, ok=False).output)
+            f"column 'w': must hold the weight of the person, a number above 0, in every row; got {said}."
+            in (run(*command, *design, ok=False).output)
         )
     assert "first in data row 3" in run("regress", "p.csv", "said ~ sex", *design, ok=False).output
     Path("p.csv").write_text("\n".join([*rows, "same,m,-1"]))

@@ -535,9 +535,7 @@ def test_a_tally_of_a_table_with_gaps_says_how_to_leave_them_out(
     table = _table(tmp_path / "people.csv", [*_PEOPLE, row])
     refused = " ".join(run("tally", table, *study, "-o", "t.json", ok=False).stderr.split())
     assert "people.csv: line 1,502: " in refused
-    assert (
-        "give this table to warner estimate, report or regress, with --study and --drop" in refused
-    )
+    assert "give this table to warner estimate, with --study and --drop" in refused
     left = run("estimate", table, *study, "--drop-missing", "--json").stdout
     whole = _table(tmp_path / "whole.csv", _PEOPLE)
     assert left == run("estimate", whole, *study, "--json").stdout
@@ -614,7 +612,7 @@ def test_lines_that_excel_did_not_split_are_refused_with_what_to_do(
         ("estimate", str(counts), "--design", "crosswise:1/4"),
     ):
         said = run(*command, ok=False).stderr
-        assert "each line stands whole in column A" in said and "psql" not in said
+        assert "has each line whole in column A" in said and "psql" not in said
         assert "Data > From Text/CSV" in said and ".xlsx" in said
     # Excel reads the file that it saves once the columns are split.
     openpyxl = pytest.importorskip("openpyxl")
@@ -789,14 +787,14 @@ def test_a_report_page_is_written_from_counts_and_from_a_table(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("rows", "options", "said"),
     [
-        ([*_WIDE, ["Total", 990, 510]], [], "the rows where age is Total are totals of other rows"),
-        ([*_WIDE, ["alle", 990, 510]], [], "the rows where age is alle are totals of other rows"),
+        ([*_WIDE, ["Total", 990, 510]], [], "has totals of other rows, where age is Total"),
+        ([*_WIDE, ["alle", 990, 510]], [], "has totals of other rows, where age is alle"),
         ([*_WIDE, ["60+", "62%", "38%"]], [], "line 5: same must be a whole number of people"),
         ([*_WIDE, ["60+", 62, ""]], [], "line 5: different must be a whole number of people"),
         ([*_WIDE, ["60+", "1.200", 3]], [], "Write only digits, such as 1200"),
         ([*_LONG, ["60+", "same", 3]], [], "no count of 'different' where age is 60+"),
         ([*_LONG, _LONG[1]], [], "several counts of 'same' where age is 18-29"),
-        ([["age", "yes", "no"], ["old", 3, 4]], [], "must have one column with what people said"),
+        ([["age", "yes", "no"], ["old", 3, 4]], [], "has no column with what people said"),
         ([*_WITH_TOTALS, [3, "60+", 4]], [], "Same add up to 4, but n is 3"),
         (_WIDE, ["--by", "aeg"], "has no column 'aeg'. Is 'age' meant?"),
         (_PEOPLE, ["--by", "Age"], "has no column 'Age'. Is 'age' meant?"),
@@ -831,7 +829,7 @@ def test_a_report_page_is_written_from_counts_and_from_a_table(tmp_path: Path) -
         (
             _ONE_TWO,
             [],
-            "If it is a code, write its word: different or same. Only these codes are understood: 0 for",
+            "If it is a code, write the word for it: different or same. Only these codes are understood: 0 for",
         ),
         (_WRONG, ["--design", "said=crosswise:1/4"], "These rows have 1,000 other values. If they"),
         ([["a", "b"], ["same", "same"]], [], "Choose one: --design a=DESIGN or --design b=DESIGN"),
@@ -948,14 +946,14 @@ def test_groups_that_may_be_slips_of_the_pen_are_named(tmp_path: Path) -> None:
                    fails=True)  # fmt: skip
     assert "have a decimal comma, as in 1,8. Write a decimal point" in " ".join(refused.split())
     refused = _run("estimate", path, *design, "--by", "said", fails=True)
-    assert "'said' holds what people said" in refused
+    assert "'said' cannot be a public column, because it holds what people said" in refused
     # Weights are no groups, though each person has another one.
     assert "single person" not in _run("estimate", weights, *design, "--weights", "w")
     shown = " ".join(_run("estimate", path, *design, "--by", "ward").split())
     assert (
         "'Ashfield' and 'ashfield' count as 2 groups, but differ only in capital letters" in shown
     )
-    assert "Groups of only one person: 'ashfield'." in shown
+    assert "These groups have only one person: 'ashfield'. Are their names mistyped?" in shown
     rows[-1][1] = "Bray"
     clean = _run("estimate", _table(tmp_path / "clean.csv", rows), *design, "--by", "ward")
     assert " differ by " not in clean and "single" not in clean
@@ -1046,7 +1044,7 @@ def test_sheets_in_another_language_are_read(tmp_path: Path) -> None:
     assert tally.counts.tolist() == [20, 12]
     alone = _table(tmp_path / "y.csv", [["class", "yes"], ["10a", 0.43]])
     said = _run("estimate", alone, *forced, fails=True)
-    assert "but no column 'no' or n" in " ".join(said.split())
+    assert "but no column 'no'. Add the column no, or a column n" in " ".join(said.split())
 
 
 def test_a_page_takes_weights_for_no_groups(tmp_path: Path) -> None:
@@ -1077,23 +1075,26 @@ def test_a_public_column_that_is_wrong_is_not_taken_for_a_wrong_word(tmp_path: P
     command = ["tally", _table(tmp_path / "p.csv", rows), "--study", str(tmp_path / "study.toml")]
     refused = _run(*command, "--by", "weight", "-o", str(tmp_path / "t.json"), fails=True)
     assert "public column 'weight'" in refused and "word of the card" not in refused
-    assert "line 2" in refused and "multiply them all by 10:" in " ".join(refused.split())
-    assert "declare a range that holds them" in " ".join(refused.split())
+    assert "line 2" in refused and "multiply all weights by 10." in " ".join(refused.split())
+    assert "declare a range up to the largest new number" in " ".join(refused.split())
 
 
 @pytest.mark.parametrize(
     "weights, advice",
     [
-        ([1, 0.505, 2.5], "by 1,000: only their ratios count, so the results stay the same."),
-        ([50.5, 100, "7.50"], "by 10: only"),
-        ([0.25, 1.5, 3], "by 100: only"),
-        ([1 / 3, 2, 1], "by 1,000 and round them: only their ratios count, so the results stay ne"),
+        ([1, 0.505, 2.5], "by 1,000. Only ratios of weights count, so the results stay the same."),
+        ([50.5, 100, "7.50"], "by 10. Only"),
+        ([0.25, 1.5, 3], "by 100. Only"),
+        (
+            [1 / 3, 2, 1],
+            "by 1,000 and round them. Only ratios of weights count, so the results stay ne",
+        ),
     ],
 )
 def test_weights_become_whole_numbers_by_the_power_of_ten_that_they_need(
     tmp_path: Path, weights: list[object], advice: str
 ) -> None:
-    """Rejects "multiply them all by 100", which 0.505 and then 50.5 do not follow to an end."""
+    """Rejects "multiply all weights by 100", which 0.505 and then 50.5 do not follow to an end."""
     (tmp_path / "study.toml").write_text(
         '[public.weight]\nintegers = [1, 9999]\n[attributes.said]\nvalues = ["no", "yes"]\n'
         'design = "crosswise:1/4"\n'
@@ -1103,8 +1104,8 @@ def test_weights_become_whole_numbers_by_the_power_of_ten_that_they_need(
     command = ["tally", _table(tmp_path / "p.csv", rows), "--study", str(tmp_path / "study.toml")]
     refused = _run(*command, "--by", "weight", "-o", str(tmp_path / "t.json"), fails=True)
     words = " ".join(refused.split())
-    assert f"multiply them all {advice}" in words and "declare a range" not in words
-    factor = float(advice.split()[1].rstrip(":").replace(",", ""))
+    assert f"multiply all weights {advice}" in words and "declare a range" not in words
+    factor = float(advice.split()[1].rstrip(".").replace(",", ""))
     for row in rows[1:]:
         row[1] = round(float(str(row[1])) * factor)
     _run(*command[:1], _table(tmp_path / "p.csv", rows), *command[2:], "--by", "weight", "-o",

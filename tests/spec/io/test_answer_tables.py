@@ -140,7 +140,7 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     "no person": ("[]", "has no columns 'smokes', 'units'"),
     "columns of two lengths": (
         f'{{"smokes": ["yes", "{SECRET}"], "units": [1]}}',
-        "has columns with different numbers or names of rows",
+        "has columns that do not have the same rows",
     ),
     "cut": (
         f'{{"smokes": "yes", "units": 1}}\n{{"smokes": "{SECRET}',

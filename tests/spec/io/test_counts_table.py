@@ -223,7 +223,7 @@ def test_a_part_that_a_table_holds_under_two_names_is_refused() -> None:
 def test_a_table_without_rows_is_said_to_be_one() -> None:
     for wards in (None, []):
         said = _tally(_counts("none.csv", [], wards), ok=False)
-        assert "none.csv: holds no reports: the table has no rows" in said
+        assert "none.csv: holds no reports, because the table has no rows" in said
     assert "no table has rows" in _tally("none.csv", _counts("b.csv", []), ok=False)
 
 

@@ -76,7 +76,7 @@ def test_one_answer_may_be_blank(here: Path, monkeypatch: pytest.MonkeyPatch, bl
     [
         (
             "smokes,age\nno,3\nno\n",
-            "data row 2 has 1 cell, but the first line has 2. Is the file cut",
+            "data row 2 has 1 cell, but the first line has 2. The file may be damaged or cut off",
         ),
         ("smokes,age\nno,3,secret\n", "data row 1 has 3 cells, but the first line has 2"),
         ("smokes;age\n\nno;3;secret\n", "data row 2 has 3 cells, but the first line has 2"),

@@ -162,9 +162,9 @@ def test_reports_load_what_they_saved_before(tmp_path: Path) -> None:
     [
         ("reports", "r.parquet", r"write Parquet or CSV with warner\.io\.write_reports"),
         ("reports", "r.CSV", "Let the name end in .warner"),
-        ("reports", "r.xlsx", "people would expect a spreadsheet"),
-        ("tally", "t.csv", "name it .json"),
-        ("tally", "t.parquet", "people would expect a Parquet or Arrow table"),
+        ("reports", "r.xlsx", "the file will not be a spreadsheet"),
+        ("tally", "t.csv", "Let the name end in .json"),
+        ("tally", "t.parquet", "the file will not be a Parquet or Arrow table"),
     ],
 )
 def test_no_file_has_the_name_of_another_format(
@@ -181,19 +181,19 @@ def test_no_file_has_the_name_of_another_format(
 @pytest.mark.parametrize(
     "arguments, remedy",
     [
-        (["tally", "r.parquet", "-o", "t.csv"], "name it .json"),
-        (["merge", "t.json", "-o", "t.xlsx"], "name it .json"),
+        (["tally", "r.parquet", "-o", "t.csv"], "Let the name end in .json"),
+        (["merge", "t.json", "-o", "t.xlsx"], "Let the name end in .json"),
         (
             ["estimate", "t.json", "-o", "r.feather"],
             "Give it a name that ends in .json or .csv or .xlsx or .parquet, or .txt",
         ),
         (
             ["estimate", "t.json", "-o", "r.docx"],
-            "because people would expect an office document",
+            "because the file will not be an office document",
         ),
-        (["estimate", "t.json", "-o", "r.pq"], "people would expect a Parquet or Arrow table"),
-        (["estimate", "t.json", "-o", "r.csv.gz"], "people would expect a compressed file"),
-        (["audit", "s.toml", "-o", "a.tex"], "because this result has no tables for articles"),
+        (["estimate", "t.json", "-o", "r.pq"], "the file will not be a Parquet or Arrow table"),
+        (["estimate", "t.json", "-o", "r.csv.gz"], "the file will not be a compressed file"),
+        (["audit", "s.toml", "-o", "a.tex"], "because this result has no form for articles"),
         (["estimate", "t.json", "--csv", "-o", "r.xlsx"], "Give it a name that ends in .csv."),
         (["estimate", "t.json", "--json", "-o", "r.csv"], "Give it a name that ends in .json."),
     ],

@@ -102,7 +102,10 @@ def test_files_that_are_no_text_are_named_with_a_remedy(here: Path) -> None:
 
 def test_missing_columns_are_named_and_no_cell_is(here: Path) -> None:
     text = _refusal("id;ville\n1;secret\n")
-    assert "has no column 'pay'. Needed: ville, pay" in text and "secret" not in text
+    assert (
+        "has no column 'pay'. The columns that are needed are ville, pay" in text
+        and "secret" not in text
+    )
     text = _refusal("id, Ville ,pay\n1,a,2\n")
     assert "has no column 'ville'" in text and "which differs only in capital letters" in text
     text = _refusal("Zürich;secret\nGenève;4\n")

@@ -144,7 +144,7 @@ def test_all_bad_rows_of_all_columns_are_named_at_once(here: Path) -> None:
         "column 'units', data row 3",
         "column 'units', data row 4",
     ]
-    assert "differ only in upper and lower case" in lines[0]
+    assert "differ from a label only in capital letters" in lines[0]
     assert "data rows: 3, 4, 7." in lines[0]
     assert 'missing = "answer"' in lines[1] and 'missing = "drop"' in lines[3]
     assert "data row: 6" in lines[2]

@@ -211,5 +211,5 @@ def test_frames_are_grouped_by_columns_that_they_have() -> None:
     with pytest.raises(ReportError, match="public column 'ward'"):
         COIN.tally(data, {"ward": Categorical(["north", "west"])})
     holes = frame({"value_report": reports.columns["report"], "ward": ["north", None]})
-    with pytest.raises(ReportError, match="a declared value in every row"):
+    with pytest.raises(ReportError, match="a date in every row; got no value"):
         COIN.tally(holes, ["ward"])

@@ -296,5 +296,7 @@ def test_reports_never_replace_a_file(here: Path) -> None:
                 write_reports(reports, name)
         if name != "r.warner":
             said = run("randomize", "one.toml", "a.csv", "-o", name, ok=False)
-            assert f"{name}: already exists, and no report file is ever overwritten" in said.output
+            assert (
+                f"{name}: already exists, and warner never overwrites a report file" in said.output
+            )
         assert Path(name).read_bytes() == b"old"

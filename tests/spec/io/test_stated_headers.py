@@ -143,7 +143,7 @@ def test_without_a_header_people_are_told_the_order_of_codes(
 
 def test_the_call_that_says_so_counts_by_the_same_columns() -> None:
     frame = pl.DataFrame({"report": [0, 1] * 10, "ward": ["n", "s"] * 10, "year": [1] * 20})
-    said = r"reports\(frame\), \{'ward': frame\['ward'\], 'year': frame\['year'\]\}\), which"
+    said = r"reports\(frame\), \{'ward': frame\['ward'\], 'year': frame\['year'\]\}\)\. If the"
     with pytest.warns(FrameWarning, match=said):
         warned = COIN.tally(frame, ["ward", "year"])
     by = {"ward": frame["ward"], "year": frame["year"]}
@@ -154,7 +154,9 @@ def test_the_call_that_says_so_counts_by_the_same_columns() -> None:
 def test_an_altered_header_is_refused(text: str) -> None:
     frame = MADE.to_frame("pandas")
     frame.attrs["warner"] = text
-    with pytest.raises(FileError, match="which warner wrote into the data, was altered"):
+    with pytest.raises(
+        FileError, match="a description of the mechanism that was changed after warner wrote it"
+    ):
         COIN.tally(frame)
 
 
@@ -194,7 +196,7 @@ def test_the_advice_for_a_study_is_of_the_study() -> None:
         'mechanism = "RandomizedResponse"\nepsilon = 1.0\n'
     )
     frame = pa.table({"smokes_report": [0, 1, 1, 0] * 10, "ward": ["a", "b", "b", "a"] * 10})
-    said = r"write study\.tally\(\{'smokes': study\.mechanisms\['smokes'\]\.reports\(frame, column"
+    said = r"stop this warning with study\.tally\(\{'smokes': study\.mechanisms\['smokes'\]\.reports\(frame, column"
     with pytest.warns(FrameWarning, match=said):
         tallies = study.tally(frame, by="ward")
     # As it is advised, without a warning.

@@ -208,7 +208,7 @@ def test_counts_whose_design_has_a_comma_without_quotes_name_the_quotes(here: Pa
     )
     said = run("tally", "--counts", "counts.csv", "--study", "class.toml", "-o", "t.json", ok=False)
     words = " ".join(said.stderr.split())
-    assert "line 2: has 5 cells, and the first line has 4" in words and "into quotes" in words
+    assert "line 2: has 5 cells, but the first line has 4" in words and "into quotes" in words
 
 
 def test_a_number_for_each_word_is_no_table_of_people(here: Path) -> None:
