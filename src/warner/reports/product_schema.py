@@ -72,7 +72,8 @@ def affordable_ways(parts: Mapping[str, ReportSchema], ways: int | None) -> int:
         tables = f"tables that count {chosen} of {most} questions (attributes) together"
     else:
         tables = f"a table that counts all {most} questions (attributes) together"
-    rule = f"{tables} would have {magnitude(needed)} counts; at most {LARGEST:,} are possible"
+    rule = f"asks for too many counts: {tables} would have {magnitude(needed)}, and at most "
+    rule += f"{LARGEST:,} are possible"
     raise ArgumentError("ways", rule, None if ways is None else str(ways), remedy)
 
 

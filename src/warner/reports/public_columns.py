@@ -106,8 +106,8 @@ def require_domains(public: Any) -> dict[str, PublicColumn]:
     rule = "must be a dict {name: PublicColumn}, because a file says which values a column can have"
     remedy = (
         "If a study declares these columns, pass public=study.public_columns(columns), where "
-        "columns is a data frame or a dict {name: values}. If none does, make each of them by "
-        "warner.reports.public_columns.PublicColumn(domain, values)"
+        "columns is a data frame or a dict {name: values}. If no study declares them, make each "
+        "column with warner.reports.public_columns.PublicColumn(domain, values)"
     )
     if not isinstance(columns, Mapping):
         raise ArgumentTypeError("public", rule, kind(public), remedy)
@@ -246,7 +246,7 @@ def _plain(given: Any) -> tuple[list[Value], np.ndarray]:
     if len({type(value) for value in different}) > 1:
         odd = next(i for i, value in enumerate(listed) if type(value) is not type(listed[0]))
         rule = f"must be of the same type as the first value, {kind(listed[0])}"
-        raise ValuesError(odd, rule, kind(listed[odd]), "Convert the column first")
+        raise ValuesError(odd, rule, kind(listed[odd]), "Convert all values to text")
     ordered = sorted(different)
     table = {value: i for i, value in enumerate(ordered)}
     return ordered, np.fromiter(map(table.__getitem__, listed), np.int64, len(listed))
@@ -307,7 +307,7 @@ def columns_of_both(
         other = theirs[name]
         columns[name] = domain if domain == other else _domain_of_both(domain, other)
         if columns[name] is None and domain != other:
-            rule = f"do not belong together: they declare the public column {name!r} differently"
+            rule = f"declare the public column {name!r} in different ways"
             remedy = (
                 f"In both studies, write the values of {name!r} in the same order, with new values "
                 "last, and count again"
@@ -362,7 +362,7 @@ def about_small_groups(sizes: Sequence[np.ndarray], smallest: int = SMALLEST_GRO
     return (
         f"{few:,} of {groups} {'has' if few == 1 else 'have'} fewer than {smallest:,} reports, and "
         f"the smallest has {all_sizes.min():,}. Public columns are not protected, so somebody in a "
-        "small group may be recognised. Group by fewer or coarser columns."
+        "small group may be recognised. Group by fewer columns, or by coarser values."
     )
 
 

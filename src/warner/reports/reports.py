@@ -215,7 +215,7 @@ class Reports(Hinting):
             if type(self.index).__name__ != "RangeIndex":
                 text = (
                     "The data frame has the index of the answers, which says whose report each row "
-                    "is. Before you write it to a file or give it away, use "
+                    "is. Before you write the frame to a file or give it away, use "
                     f"to_frame({backend!r}, keep_order=False)."
                 )
                 warn(text, FrameWarning)

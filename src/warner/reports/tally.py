@@ -273,7 +273,7 @@ class Tally(Hinting):
         for code, word in enumerate(mechanism.report_words):
             if code not in people:
                 rule = f"lack the word {word!r}"
-                remedy = f"Write {word}=0 if nobody said it (in Python: {word!r}: 0)"
+                remedy = f"Write {word}=0 if nobody said this word (in Python: {word!r}: 0)"
                 raise ArgumentError("counts", rule, None, remedy)
         total = sum(people.values())
         if not total:
@@ -334,9 +334,7 @@ class Tally(Hinting):
         columns = [names] if isinstance(names, str) else list(names)
         keys = [key if isinstance(key, tuple) else (key,) for key in given]
         if any(len(key) != len(columns) for key in keys):
-            rule = (
-                f"every key of the dict must have one value for each column: {', '.join(columns)}"
-            )
+            rule = f"must have a value for each column in every key: {', '.join(columns)}"
             raise ArgumentError("tallies", rule)
         values: dict[str, Any] = {
             name: [key[position] for key in keys] for position, name in enumerate(columns)
@@ -965,12 +963,12 @@ class Tally(Hinting):
         """
         integer("reports_per_person", most, 1, MOST_PER_PERSON)
         if most > 1 and self.is_permanent:
-            rule = "cannot be used for permanent reports: a person's rounds share the same noise"
+            rule = "is not for permanent reports, because a person's rounds share the same noise"
             remedy = "Estimate each round by itself"
             raise ArgumentError("reports_per_person", rule, str(most), remedy)
         if most < self.reports_per_person:
             remedy = "Give the largest number of reports of one person"
-            rule = f"must be at least {self.reports_per_person}, as stated before"
+            rule = f"must be at least {self.reports_per_person}, as the tally says already"
             raise ArgumentError("reports_per_person", rule, str(most), remedy)
         return self._but(reports_per_person=most)
 
@@ -1200,7 +1198,7 @@ def save_tallies(tallies: Mapping[str, Tally], path: str | os.PathLike[str]) -> 
 
 def require_tally_ending(path: str | os.PathLike[str]) -> None:
     """Refuse a name of a tally file whose ending says another format."""
-    remedy = "A tally file is JSON: name it .json. For CSV, run: warner estimate -o shares.csv"
+    remedy = "Let the name end in .json. For CSV, run: warner estimate -o shares.csv"
     require_ending(path, ".json", remedy=remedy)
 
 
@@ -1265,7 +1263,7 @@ def _content(text: bytes, name: str) -> tuple[dict[str, Any], list[str], list[st
         raise FileError(name, "is not a tally file", None, remedy)
     if data.get("schema") != SCHEMA:
         rule = (
-            f"has format {data.get('schema')!r}, and this version of warner reads only format "
+            f"has format {data.get('schema')!r}, but this version of warner reads only format "
             f"{SCHEMA}"
         )
         raise FileError(name, rule, None, f"{_COUNT_AGAIN}, or use the version that wrote the file")
@@ -1317,10 +1315,10 @@ def merge_apart(tallies: Sequence[Tally]) -> Tally:
 def require_same_origin(simulated: Iterable[bool], name: str) -> None:
     """Refuse real reports among simulated ones."""
     if len(set(simulated)) > 1:
-        rule = "real and simulated reports must not be combined"
+        rule = "must not combine real and simulated reports"
         remedy = (
-            "Leave out the simulated reports, or mark all as simulated: in Python tally.marked(), "
-            "in a command --allow-simulated"
+            "Leave out the simulated reports, or mark all reports as simulated, with "
+            "tally.marked() in Python and --allow-simulated in a command"
         )
         raise MismatchError(name, rule, None, remedy)
 
@@ -1358,9 +1356,9 @@ def warn_of_unknown_rounds(tallies: Sequence[Tally], by: Sequence[str] = ()) -> 
     """
     if _may_mix_rounds(tallies, by):
         text = (
-            "Permanent reports were added as if all came from different people, but they are of "
-            f"several rounds, or some do not say their round. {OF_TWO_ROUNDS} If they are of one "
-            "round, say which: tally.of_round(1) in Python, or warner tally with --round 1."
+            "Permanent reports were added as if all came from different people, but they may be "
+            f"of several rounds. {OF_TWO_ROUNDS} If they are of one round, say which: "
+            "tally.of_round(1) in Python, or warner tally with --round 1."
         )
         warn(text, FrameWarning)
 

@@ -298,7 +298,7 @@ def require_different(keys: Sequence[Any], tallies: Sequence[OfPeople]) -> None:
             continue
         first = min(group_of.setdefault(mark, i) for mark in tally.sources)
         if first < i:
-            rule = "must be of different people: no tally may be in two groups"
+            rule = "must be of different people, but two groups have the same tally"
             raise _same_people(keys, rule, "one tally", first, i)
     for twins in twins_among(tallies):
         if twins.chance < _NO_CHANCE:
@@ -319,7 +319,7 @@ def warn_of_equal(tallies: Sequence[OfPeople]) -> None:
             text = (
                 f"{groups if twins.groups else tally}. With different people, that happens less "
                 "than once in 1,000 times. Were the same reports counted twice? Then intervals are "
-                "too short. If the people differ, use tally.of_others() for one."
+                "too short. If the people differ, use tally.of_others() for one of the two tallies."
             )
             return warn(text, FrameWarning)
 
@@ -388,7 +388,7 @@ def _same_people(keys: Sequence[Any], rule: str, what: str, first: int, second: 
     got = f"{what} in {names[first]} and {names[second]}"
     remedy = (
         "Count the reports of each group alone. If the groups have different people, pass "
-        "tally.of_others()"
+        "tally.of_others() for one of them"
     )
     return ArgumentError("groups", rule, got, remedy)
 

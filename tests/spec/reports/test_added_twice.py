@@ -176,8 +176,10 @@ def test_a_frame_that_was_put_together_with_itself_is_warned_of() -> None:
     table = reports.to_frame("pandas").assign(ward=["n", "s"] * 500)
     shuffled = pd.concat([table, table]).sample(frac=1, random_state=1)
     in_order = pd.concat([table, table], ignore_index=True)
-    same_label = r"same label .* use frame.reset_index\(drop=True\)"
-    same_order = "Reports 1 to 1,000 are repeated from report 1,001 on"
+    same_label = r"same index label .* use frame.reset_index\(drop=True\)"
+    same_order = (
+        "Reports 1 to 1,000 stand in the data again, in the same order, from report 1,001 on"
+    )
     for twice, said in ((shuffled, same_label), (in_order, same_order)):
         twice.attrs.update(table.attrs)
         for doubtful in (
@@ -205,10 +207,19 @@ def test_reports_that_stand_twice_in_one_order_are_warned_of(bits: bool) -> None
         mechanism.randomize(["a", "b", "c", "d"] * many).columns[name] for many in (150, 120)
     )
     for parts, said in (
-        ([june, june], "Reports 1 to 600 are repeated from report 601 on"),
-        ([june, july, june], "Reports 1 to 600 are repeated from report 1,081 on"),
+        (
+            [june, june],
+            "Reports 1 to 600 stand in the data again, in the same order, from report 601 on",
+        ),
+        (
+            [june, july, june],
+            "Reports 1 to 600 stand in the data again, in the same order, from report 1,081 on",
+        ),
         ([july, june, june, july], "from report 1,"),
-        ([june, june, june], "Reports 1 to 600 are repeated from report 601 on"),
+        (
+            [june, june, june],
+            "Reports 1 to 600 stand in the data again, in the same order, from report 601 on",
+        ),
     ):
         twice = Reports(mechanism.header, {name: np.concatenate(parts)})
         with pytest.warns(FrameWarning, match=f"{said}.* second.of_others"):

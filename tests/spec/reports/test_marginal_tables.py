@@ -47,7 +47,7 @@ def test_ways_out_of_range_are_refused_and_too_large_tables_politely() -> None:
         {k: lambda d: RandomizedResponse(d, 1.0) for k in names},
     )
     reports = large.randomize({k: [1, 2] for k in names})
-    words = r"all 9 questions .attributes. together would have 1.00e\+18 counts.*ways=2 "
+    words = r"all 9 questions .attributes. together would have 1.00e\+18, and.*ways=2 "
     refused(ArgumentError, words, large.tally, reports)
     pairs = large.tally(reports, ways=2)
     assert pairs.counts.size == 36 * 10_000
@@ -109,7 +109,7 @@ def test_altered_tables_are_refused(tmp_path: Path) -> None:
     (tmp_path / "u.json").write_text(older)
     refused(
         FileError,
-        "has format 5, and this version of warner reads only format 6",
+        "has format 5, but this version of warner reads only format 6",
         Tally.load,
         tmp_path / "u.json",
     )

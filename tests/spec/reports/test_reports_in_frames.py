@@ -115,7 +115,9 @@ def test_a_frame_to_give_away_has_neither_the_index_nor_the_order_of_the_answers
         # Values in the order of the people do not belong to these rows; Polars cannot say so.
         if backend != "polars":
             week = {"week": [1] * 500 + [2] * 500}
-            with pytest.raises(ArgumentError, match="which are in random order"):
+            with pytest.raises(
+                ArgumentError, match=r"to_frame\(keep_order=False\) put them in random order"
+            ):
                 SURE.tally(frame, week)
     # Row numbers name nobody, so they need no word; columns can be put beside them.
     kept = SURE.randomize(people["ans"]).to_frame("pandas")

@@ -120,9 +120,9 @@ def test_a_mark_that_is_put_on_or_taken_off_is_seen() -> None:
 
 def test_real_and_simulated_reports_do_not_mix_unsaid(here: Path) -> None:
     real, simulated = COIN.randomize([0, 1]), _simulated()
-    with pytest.raises(MismatchError, match=r"real and simulated reports must not.*marked"):
+    with pytest.raises(MismatchError, match=r"must not combine real and simulated reports.*marked"):
         COIN.tally(real) + COIN.tally(simulated)
-    with pytest.raises(MismatchError, match="real and simulated reports must not"):
+    with pytest.raises(MismatchError, match="must not combine real and simulated reports"):
         other = warner.RandomizedResponse(warner.Integers(0, 2), 2.0)
         warner.estimate([COIN.tally(simulated), other.tally(other.randomize([1]))])
     assert (COIN.tally(real).marked() + COIN.tally(simulated)).simulated
