@@ -963,7 +963,7 @@ class Tally(Hinting):
         """
         integer("reports_per_person", most, 1, MOST_PER_PERSON)
         if most > 1 and self.is_permanent:
-            rule = "is not for permanent reports, because a person's rounds share the same noise"
+            rule = "cannot be used for permanent reports, because a person's rounds share the noise"
             remedy = "Estimate each round by itself"
             raise ArgumentError("reports_per_person", rule, str(most), remedy)
         if most < self.reports_per_person:

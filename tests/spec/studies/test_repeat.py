@@ -62,7 +62,9 @@ def test_too_little_for_all_rounds_is_one_problem_of_the_table_repeat() -> None:
     assert said.count("must be larger") == 1 and "Permanent" not in said
     Study.parse(text.replace("forever = 2.0", "forever = 2.5"))
     # Too much for 64 bits is not a fault of the epsilon of one round.
-    said = refused(StudyError, "too large for 64-bit", _study, 99.0, more="", forever=30.0)
+    said = refused(
+        StudyError, "64-bit random numbers allow at least", _study, 99.0, more="", forever=30.0
+    )
     assert "repeat.forever, for attributes.setting: is too large" in said and "got 30.0" in said
     assert "Pass a smaller forever" in said and "epsilon: " not in said
     # Groups with epsilons of their own are each a study, which the common epsilon is not of.
@@ -177,7 +179,7 @@ def test_a_question_that_is_drawn_for_good_spends_what_its_own_rounds_do() -> No
         answers,
     )
     tally = draw.tally(draw.randomize(answers * 9, np.random.default_rng(1)))
-    refused(ArgumentError, "a person's rounds share the same noise", tally.per_person, 2)
+    refused(ArgumentError, "a person's rounds share the noise", tally.per_person, 2)
     mixed = {"setting": setting, "fine": RandomizedResponse(fine.domain, 0.5)}
     refused(
         ArgumentError,
@@ -409,7 +411,7 @@ def test_permanent_reports_of_unknown_rounds_are_added_with_a_warning(
     for added in (lambda: first + second, lambda: estimate([first, second])):
         with pytest.warns(FrameWarning, match="the same people are counted twice"):
             added()
-    with pytest.warns(FrameWarning, match="some do not say their round"):
+    with pytest.warns(FrameWarning, match="but they may be of several rounds"):
         first.of_round(1) + second
     assert (first.of_round(1) + second.of_round(1)).round == 1  # other people of one round
 
