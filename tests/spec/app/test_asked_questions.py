@@ -248,17 +248,17 @@ def test_joint_shares_say_how_many_people_were_asked_all_of_them(here: Path) -> 
     of_pairs = np.bincount(reports.columns["block"], minlength=3)
     both, one = of_pairs[0], of_pairs[1:].sum()
     pair = " ".join(warn("estimate", "t.json", "--joint", "a,b").split())
-    assert f"{both:,} people were asked both, {one:,} only one of them" in pair
+    assert f"{both:,} people were asked both questions, {one:,} only one of them" in pair
     assert "people (about)" not in pair and "95 % interval" in pair
     rows = json.loads(warn("estimate", "t.json", "--joint", "a,b", "--json").partition("\n")[2])
     assert all(row["people_about"] is None for row in rows[0]["shares"])
     three = " ".join(warn("estimate", "t.json", "--joint", "a,b,c").split())
-    assert "nobody was asked all three, 3,000 only some of them" in three
+    assert "nobody was asked all three questions, 3,000 only some of them" in three
     assert "There are no intervals" in three and "interval " not in three and "100.0" not in three
     warn("report", "t.json", "--joint", "a,b", "--joint", "a,b,c", "-o", "r.html")
     page = Path("r.html").read_text()
-    assert f"{both:,} people were asked both, {one:,} only one of them." in page
-    assert "Nobody was asked all three, 3,000 only some of them." in page
+    assert f"{both:,} people were asked both questions, {one:,} only one of them." in page
+    assert "Nobody was asked all three questions, 3,000 only some of them." in page
     assert "(0 to 100 %)" not in page and "There are no intervals." in page
 
 

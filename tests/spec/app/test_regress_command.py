@@ -188,7 +188,7 @@ def test_errors_stand_at_80_columns_and_the_fit_below(
     assert f"{line}Wald test that no covariate makes a difference: chi-square " in below
     assert max(map(len, below.splitlines())) < len(line) + 80
     mixed = run("regress", "all.csv", "said ~ age", *design, "--random", "school").stdout
-    assert "of 3 parameters" in " ".join(mixed.split())
+    assert "with 3 parameters" in " ".join(mixed.split())
 
 
 def test_a_model_without_covariates_can_be_compared_with_others(here: Path) -> None:
@@ -199,7 +199,9 @@ def test_a_model_without_covariates_can_be_compared_with_others(here: Path) -> N
     data = json.loads(run("regress", "all.csv", "said ~ 1", *design, "--json").stdout)
     assert [row["covariate"] for row in data["coefficients"]] == ["Intercept"]
     assert data["log_likelihood"] == pytest.approx(estimate["log_likelihood"])
-    assert f"of 1 parameter and {N} people" in run("regress", "all.csv", "said ~ 1", *design).stdout
+    assert (
+        f"with 1 parameter and {N} people" in run("regress", "all.csv", "said ~ 1", *design).stdout
+    )
     larger = json.loads(run("regress", "all.csv", "said ~ age", *design, "--json").stdout)
     assert larger["log_likelihood"] > data["log_likelihood"]
     assert rows_of("r.parquet", "smokes ~ 1")[0]["covariate"] == "Intercept"
@@ -234,7 +236,7 @@ def test_a_survey_has_t_and_its_degrees_of_freedom(here: Path) -> None:
         age = rows[1]
         if not roles:
             assert " z " in head and "degrees of freedom" not in head and "degrees" not in age
-            assert "p and the intervals follow from the normal distribution." in about
+            assert "p and the intervals are computed from the normal distribution." in about
             assert "Standard errors come from the observed information" in about
             continue
         assert " t " in head and " z " not in head and head.endswith("degrees of freedom")
@@ -242,7 +244,7 @@ def test_a_survey_has_t_and_its_degrees_of_freedom(here: Path) -> None:
         assert age["p"] == pytest.approx(2 * scipy.stats.t.sf(abs(age["z"]), age["degrees"]))
         low, high = sorted(row["degrees"] for row in rows)
         assert f"Student's t with {low:.4g} to {high:.4g} degrees of freedom." in about
-        assert "They are at most 29, the number of clusters minus 1" in about
+        assert "These degrees are at most 29, the number of clusters minus 1" in about
         assert "the squared scores of clusters" in about
     mean = run("regress", "r.parquet", "income ~ smokes", "--random", "school", "--explain").stdout
     assert "p of sd(school) comes from a likelihood-ratio test" in " ".join(mean.split())
