@@ -418,7 +418,7 @@ def test_tables_say_what_is_supposed_of_numbers_in_bins(make: type[Mechanism]) -
     rng, minutes = np.random.default_rng(5), Interval(0, 240, 48)
     answers = rng.gamma(2, 30, 2000).clip(0, 240)
     wave, labels = make(minutes, 2.0), warner.RandomizedResponse(minutes, 4.0)
-    exact = "spread evenly over each of the 48 bins. Where many people gave the same number, they"
+    exact = "spread evenly over each of the 48 bins. Where many people gave the same number, these"
     bins = "Reports tell only about the 48 bins, not where in its bin a number lies. Means"
     for mechanism, said, silent in ((wave, exact, bins), (labels, bins, exact)):
         result = warner.estimate(mechanism.tally(mechanism.randomize(answers, rng)))

@@ -303,7 +303,12 @@ def test_a_graphical_model_takes_pairs_that_nobody_was_asked_as_independent_give
     assert model.marginal(names).sum() == pytest.approx(1)
     alone = OneOf(domain, 3.0)
     counted = alone.tally(alone.randomize(answers, rng))
-    refused(ArgumentError, "together", warner.graphical_model, counted)
+    refused(
+        ArgumentError,
+        "must include two questions that the same people were asked",
+        warner.graphical_model,
+        counted,
+    )
 
 
 def test_a_regression_takes_the_people_who_were_asked() -> None:
