@@ -83,7 +83,7 @@ def test_n_beside_y_is_refused_with_both_meanings() -> None:
         in refused
     )
     alone = _counts("alone.csv", "district,n", "{0},{3}")
-    assert "must have one column" in run(
+    assert "has no column with what people said" in run(
         "estimate", alone, "--design", "forced:1/6,1/6", ok=False
     ).stderr  # fmt: skip
 
@@ -94,7 +94,7 @@ def test_districts_of_people_are_checked_as_those_of_counts() -> None:
         table = _people("people.csv", written=written)
         refused = run("estimate", table, *ESTIMATE, ok=False).stderr
         assert "'district': holds a value that the study does not declare" in refused
-        assert ("Write 'Ost', as in the study" in refused) == (
+        assert ("Write 'Ost', exactly as in the study" in refused) == (
             "Ost" in written and "ost" in written.values()
         )
     assert "people.csv: line 2: " in refused
