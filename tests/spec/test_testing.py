@@ -398,7 +398,7 @@ class NotFrozen(Inversion):
         (
             NotNormalised(),
             "shares are a distribution, or the status says that they are not",
-            "off by 0.1",
+            "the sum of the shares misses 1 by 0.1",
         ),
         (Draws(), "equal reports give equal shares", "a second fit differs by 0."),
         (Overwrites(), "the reports are not changed", "randomised response"),

@@ -207,7 +207,7 @@ def show_redistributed(result: Redistributed) -> None:
     title = f"{attribute}: people who gave a tag ({tags}) are divided among the true values"
     note = (
         "The shares behind each tag were assumed. If the assumed shares are wrong, the sum of the "
-        "absolute errors of all shares grows by at most {100 * result.worst_case:.2f} points.\n"
+        f"absolute errors of all shares grows by at most {100 * result.worst_case:.2f} points.\n"
     )
     show(Table([Column("value"), _SHARE], result.rows(), [note], title))
 

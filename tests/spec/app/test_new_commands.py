@@ -124,7 +124,7 @@ def test_a_mean_is_regressed_and_tables_go_to_files(town: Path) -> None:
         (("estimate", "t.json", "-o", "t.docx"), "as text, .tex or .typ for the tables of an art"),
         (
             ("tally", "r.parquet", "--drop-missing"),
-            "For answers on paper, add --drop-missing to warner estimate, report or regress.",
+            "For answers on paper, add --drop-missing to warner estimate, report or regress",
         ),
         (("collect", "serve", "study.toml", "--database", "x"), "Did you mean --store?"),
         (("estimate", "study.toml"), "is a study file"),

@@ -151,8 +151,9 @@ def test_a_pipe_gets_the_result_and_nothing_else(here: Path) -> None:
     done = run("estimate", "t.json", "-m", "em:50", "--json")
     assert len(json.loads(done.stdout)) == 2
     assert done.stderr == (
-        "t.json: these reports are simulated, because they were made with a seed. Do not draw "
-        "invented answers with the same seed, or estimates can be far off\n"
+        "t.json: these reports are simulated, because they were made with a seed. If you "
+        "invent answers too, use another seed for them: with the same seed, estimates can be far "
+        "off\n"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from importlib import resources
 from pathlib import Path
 
@@ -78,7 +79,8 @@ def test_tags_go_through_files_and_are_given_back(here: Path) -> None:
     assert "Only the sensitive values of place are protected" in result.output
     run("tally", "r.parquet", "-o", "t.json", "--study", "city.toml")
     shown = run("estimate", "t.json").output
-    assert "@home" in shown and "assumed behind a tag" in shown and "grow by at most" in shown
+    assert "@home" in shown and "The shares behind each tag were assumed. If the assumed" in shown
+    assert re.search(r"of\s+all\s+shares\s+grows\s+by\s+at\s+most\s+[0-9.]+\s+points", shown)
     Path("home.csv").write_text("value,share\nshop,1\n")
     found = json.loads(run("estimate", "t.json", "--background", "home=home.csv", "--json").output)[
         0
@@ -97,7 +99,7 @@ def test_tags_go_through_files_and_are_given_back(here: Path) -> None:
         Path("bad.csv").write_text(f"value,share\n{text}\n")
         assert rule in run("estimate", "t.json", "--background", "home=bad.csv", ok=False).output
     assert (
-        "The tags are place.home"
+        "with one of the tags place.home, and each tag only once"
         in run("estimate", "t.json", "--background", "gym=home.csv", ok=False).output
     )
     assert (

@@ -187,7 +187,7 @@ PEOPLE = Frame.of(
 def test_answers_are_randomized_by_partition(
     blocks: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(ArgumentError, match="numbers its partitions"):
+    with pytest.raises(ArgumentError, match="does not number its partitions"):
         warner.spark.randomize(STUDY, PEOPLE, blocks, seed=5)
     monkeypatch.setattr("warner.spark.partition", lambda: 3)
     found = warner.spark.randomize(STUDY, PEOPLE, blocks, seed=5)

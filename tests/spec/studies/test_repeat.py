@@ -439,7 +439,7 @@ def test_permanent_reports_of_unknown_rounds_are_added_with_a_warning(
     files = ("tally", "a.parquet", "b.parquet", "-o", "t.json", "--study")
     said = said_by(*files, "none.toml")
     assert "a.parquet and b.parquet: the reports do not say which round they are from" in said
-    assert "They are counted as round 1, which the study says." in said_by(*files, "one.toml")
+    assert "They are counted as round 1, as the study says." in said_by(*files, "one.toml")
     assert "which round" not in said_by("tally", "a.parquet", "-o", "t.json", "--study", "one.toml")
     # So does a sum of files of other programs, and of counts, until somebody says the round.
     command = ("sql", "none.toml", "--dialect", "duckdb", "--table", "frame")
