@@ -933,7 +933,7 @@ def tallies_of_counts(
         if not equal:
             refuse_copies(path, totals[path])
         unknown = ["which mechanism and epsilon made the reports"]
-        unknown += [] if first.simulated else ["whether the reports are simulated"]
+        unknown += [] if first.simulated else ["whether they are simulated"]
         if any(tally.may_mix_rounds for tally in tallies.values()):
             unknown.append(
                 "whether all rows are of one round (warner sql --round N counts only the rows of "
