@@ -292,7 +292,7 @@ def in_rows_of(data: Any, error: ValuesError) -> ValuesError:
     values: position 0: must be one of the 2 values; got a string.
     """
     noun, first = counting_of(data)
-    name = error.where.removesuffix(": position")
+    name: Any = error.where.removesuffix(": position")
     if not first or name == error.where:
         return error
     if name == "values":

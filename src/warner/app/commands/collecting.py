@@ -700,9 +700,9 @@ def merge(
     """Add up tallies (files of counts) of the same study, or of the same group of a study.
 
     TALLIES are files, or patterns such as 'day=*/tally.json' in quotes. The order of the files does
-    not matter. The command refuses equal tallies, because they are most likely copies. It also refuses a tally of files that another tally already counts. If chance
-    cannot explain them, equal counts of two groups are refused too, and so are counts that are the
-    sum of other tallies.
+    not matter. The command refuses equal tallies, because they are most likely copies. It also
+    refuses a tally of files that another tally already counts. If chance cannot explain them, equal
+    counts of two groups are refused too, and so are counts that are the sum of other tallies.
 
     Tallies of answers that were randomised in different ways cannot be added. Give them together to
     the command "warner estimate".
