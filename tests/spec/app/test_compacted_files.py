@@ -112,10 +112,16 @@ def test_a_running_total_knows_the_files_that_it_holds(lake: Path) -> None:
         for command in ("merge", "estimate"):
             done = run(command, "u.json", f"{later}.json", ok=False)
             said = f"got u.json and {later}.json, which both hold the reports of 1 file. Leave"
-            assert f"{said} {later}.json out, or add --allow-equal" in done.stderr
+            assert (
+                f"{said} {later}.json out. If their reports are from different people, add --allow-equal"
+                in done.stderr
+            )
     run("merge", "w37.json", "w38.json", "-o", "v.json")
     done = run("merge", "u.json", "v.json", ok=False)
-    assert "hold the reports of 1 file. Count all files in one run, or add" in done.stderr
+    assert (
+        "hold the reports of 1 file. Count all files in one run. If their reports are from"
+        in done.stderr
+    )
     run("merge", "u.json", "w38.json", "-o", "all.json")
     done = run("merge", "all.json", "v.json", ok=False)
     assert "hold the reports of 2 files. Leave v.json out" in done.stderr
@@ -189,7 +195,7 @@ def test_few_people_who_report_the_same_are_no_file_that_was_counted(lake: Path)
         Path("t.json").rename(f"{name}.json")
     both = tally("monday.parquet", "tuesday.parquet", ok=False)
     assert (
-        "monday.parquet, and would be counted twice. Leave out one of them, or add --"
+        "monday.parquet, and would be counted twice. Leave out one of the two files. If they"
         in both.stderr
     )
     tally("monday.parquet", "tuesday.parquet", "--allow-equal")
@@ -198,7 +204,10 @@ def test_few_people_who_report_the_same_are_no_file_that_was_counted(lake: Path)
     run("merge", "w37.json", "w36.json", "-o", "w.json")
     # u.json knows of w36.json alone, and is no part of w.json.
     done = run("merge", "u.json", "w.json", ok=False)
-    assert "hold the reports of at least 1 file. Count all files in one run, or add" in done.stderr
+    assert (
+        "hold the reports of at least 1 file. Count all files in one run. If their reports are from"
+        in done.stderr
+    )
 
 
 def test_a_sum_of_more_files_than_it_remembers_is_no_part_of_another(
@@ -214,7 +223,8 @@ def test_a_sum_of_more_files_than_it_remembers_is_no_part_of_another(
     for first, second in ((total, late), (late, total), (total, one)):
         assert AND_OTHERS in (first + second.of_others()).files
     with pytest.raises(
-        ArgumentError, match=r"of at least 100 files\. Count all files in one run, or add"
+        ArgumentError,
+        match=r"of at least 100 files\. Count all files in one run. If their reports are from",
     ):
         refuse_equal({"total": {"a": total}, "late": {"a": late}}, False)
     assert parse_tallies(dump_tallies({"a": total}).encode(), "t")["a"].files == total.files
