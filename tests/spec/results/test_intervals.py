@@ -338,7 +338,7 @@ def test_an_estimate_that_its_own_reports_exclude_is_marked_with_what_they_say()
         assert low <= row["shrunk_from"] <= high and row["estimate"] < row["shrunk_from"]
         assert f"shrunk from {row['shrunk_from']:.4g}" in repr(result["j00"])
         assert result["j00"].shrunk_from == row["shrunk_from"]
-        assert re.search(r"the table would have .*j00", result._repr_html_())
+        assert re.search(r"the share would be .*j00", result._repr_html_())
     assert marked >= 5
 
 
