@@ -229,7 +229,7 @@ class Benchmark(Tabular):
             rule = "must be 1, 10, 100 and so on, or 0.1, 0.01 and so on, such as 1e-4"
             raise ArgumentError("scale", rule, repr(scale))
         tables: dict[tuple[str, str], list[dict[str, Any]]] = {}
-        asked = [(cell.epsilon, cell.n) for cell in self.cells]
+        settings = [(cell.epsilon, cell.n) for cell in self.cells]
         mechanisms = [cell.mechanism for cell in self.cells]
         # Where a cell is left out, the order is still that of the arguments.
         for row in sorted(

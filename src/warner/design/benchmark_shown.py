@@ -26,7 +26,7 @@ _LEAST, _LARGEST = 1e-4, 1e6  # what is written without a power of ten
 
 def latex_table(
     rows: Sequence[Mapping[str, Any]],
-    asked: Iterable[tuple[float, int]],
+    settings: Iterable[tuple[float, int]],
     digits: int,
     errors: bool,
     bold: Collection[tuple[str, str, float, int]],
@@ -36,14 +36,14 @@ def latex_table(
 ) -> str:
     """The rows of one truth as a table for the package booktabs.
 
-    ``asked`` has the epsilon and n of columns in their order; those without a row are left out.
+    ``settings`` has the epsilon and n of columns in their order; those without a row are left out.
     ``bold`` has the mechanism, method, epsilon and n of cells, and ``marks`` what stands behind the
     names of mechanisms. What is written as a bold mean of its column is bold, too, but for the
     mechanisms, epsilon and n of ``weaker``, which promise less. ``power`` is the power of ten of
     all numbers; None for one of each column.
     """
     filled = {(row["epsilon"], row["n"]) for row in rows}
-    columns = [column for column in dict.fromkeys(asked) if column in filled]
+    columns = [column for column in dict.fromkeys(settings) if column in filled]
     powers = {column: _power_of(rows, *column) if power is None else power for column in columns}
     cells_of, exact_of, texts_of = {}, {}, {}
     for row in rows:
