@@ -259,7 +259,7 @@ class Benchmark(Tabular):
             "of the difference, or with the digits of one of these. The difference is taken run by "
             f"run, so it can be known better than the means.{notes}}}\n{comments}"
             + latex_table(
-                rows, asked, digits, errors, self._least(name, truth), weaker, marks, power
+                rows, settings, digits, errors, self._least(name, truth), weaker, marks, power
             )
             for name in losses
             for (measured, truth), rows in tables.items()
