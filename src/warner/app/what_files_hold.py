@@ -26,7 +26,8 @@ from warner._core.progress import steps
 from warner._core.text import RANDOMISE_FIRST, canonical, file_name_key, in_one_line, series
 from warner.app.terminal import note, plural, say, warning
 from warner.domains import Domain
-from warner.io import data_sets, formats, parquet_format
+from warner.io import data_sets, formats
+from warner.io.parquet_format import is_remote
 from warner.io.report_file import ReportFile
 from warner.mechanisms import Mechanism, OneOf, from_header
 from warner.reports.public_columns import Key, columns_of_both, secret_column
@@ -823,7 +824,7 @@ def named_files(patterns: Iterable[str]) -> tuple[str, ...]:
     """The files that patterns in quotes match, as for warner tally; other names as they are."""
     names: list[str] = []
     for each in patterns:
-        is_pattern = data_sets.is_data_set(each) and not parquet_format.is_remote(each)
+        is_pattern = data_sets.is_data_set(each) and not is_remote(each)
         names += (data_sets.matching(each) if is_pattern else []) or [each]
     return tuple(names)
 

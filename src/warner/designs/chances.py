@@ -113,16 +113,6 @@ class Draw:
         return replace(self, what=what)
 
 
-def in_days(chance: Fraction | str) -> str:
-    """A chance as people write it: that of a birthday in days of a year.
-
-    >>> in_days(Fraction(18, 73)), in_days("1/4"), in_days("1/5")
-    ('90/365', '1/4', '1/5')
-    """
-    exact = Fraction(chance)
-    return f"{exact * 365}/365" if exact.denominator == 73 else str(exact)
-
-
 def draw_with(chances: Sequence[Fraction], by: str | None = None) -> Draw:
     """The draw whose outcomes have exactly the given chances.
 

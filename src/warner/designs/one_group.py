@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 from warner._core.checks import integer, kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError
-from warner.designs.chances import chance, draw_with, in_days
-from warner.designs.paper import YES_OR_NO, Card, PaperDesign, two_answers
+from warner.designs.chances import chance, draw_with
+from warner.designs.paper import YES_OR_NO, Card, PaperDesign, in_days, two_answers
 from warner.domains import Categorical, Domain
 
 _A = "Question A"

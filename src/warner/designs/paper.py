@@ -19,7 +19,6 @@ from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner._core.sampling import Source
 from warner._core.text import look, of_hundred
 from warner.channels import DenseChannel
-from warner.designs.chances import in_days
 from warner.domains import Categorical, Domain
 from warner.domains.base import require_domain
 from warner.mechanisms.base import Mechanism
@@ -305,6 +304,16 @@ class PaperDesign(TableMechanism):
             f"most {most} times as often as another answer. The box {shown} shows that your answer "
             f"is not {sensitive}."
         )
+
+
+def in_days(chance: Fraction | str) -> str:
+    """A chance as people write it: that of a birthday in days of a year.
+
+    >>> in_days(Fraction(18, 73)), in_days("1/4"), in_days("1/5")
+    ('90/365', '1/4', '1/5')
+    """
+    exact = Fraction(chance)
+    return f"{exact * 365}/365" if exact.denominator == 73 else str(exact)
 
 
 def _protected_answers(numerators: np.ndarray) -> np.ndarray:
