@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -79,7 +80,8 @@ class _Events(io.TextIOBase):
         self._stream, self._line = stream, ""
 
     def write(self, text: str) -> int:
-        *lines, self._line = (self._line + text).split("\n")
+        # A line to be copied, which begins with spaces, ends the sentence before it.
+        *lines, self._line = re.sub(r"\n +(?=\S)", " ", self._line + text).split("\n")
         for line in filter(str.strip, lines):
             level, _, rest = line.partition(": ")
             is_logged = level in ("INFO", "WARNING", "ERROR", "CRITICAL")

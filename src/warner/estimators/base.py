@@ -240,7 +240,7 @@ class Status(Enum):
     STOPPED = "stopped before the best fit"
     NOT_MOVED = (
         "not moved: the estimate is still where the method started, so it says nothing about the "
-        "reports; allow more steps"
+        "reports; use MaximumLikelihood()"
     )
     STEP_LIMIT = "the calculation stopped before it was finished, so the result is not final"
     OUTSIDE_SIMPLEX = (

@@ -42,7 +42,7 @@ def groups_of(data: LikelihoodData, name: str) -> tuple[list[KeyedGroup], Domain
     groups = keyed_groups(data.channel, data.weights, data.n)
     domain = data.domain
     if groups is None or len(domain.attributes) != 2:
-        rule = f"{name} needs reports of keys and values"
+        rule = f"{name} needs reports of the mechanism KeyValue, of keys and values"
         remedy = "Use another method"
         raise ArgumentError("method", rule, type(domain).__name__, remedy)
     keys, values = domain.attributes.values()

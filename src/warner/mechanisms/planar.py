@@ -325,7 +325,7 @@ class Planar(Mechanism):
             rule = (
                 f"is too small: noise reaches {cells} cells beyond the grid, but {half} is the most"
             )
-            remedy = "Pass a larger epsilon, or a grid of larger cells"
+            remedy = f"Pass a larger epsilon, or reach={half}"
             raise BudgetError("epsilon", rule, repr(self.requested), remedy)
         return cells
 

@@ -92,7 +92,7 @@ def test_other_reports_are_refused_and_their_removal_is_enough(
     _own("own/0.parquet", 22, study, seed)
     others = paths if together else ["own/0.parquet", *paths]
     done = run("tally", *others, *KEEP, ok=False)
-    assert said in done.stderr or "must not be combined" in done.stderr
+    assert said in done.stderr or "must not combine real and simulated" in done.stderr
     assert _names() == kept
     Path("own/0.parquet").unlink()
     run("tally", *paths, *KEEP, "-o", "t.json")

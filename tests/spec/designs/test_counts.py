@@ -301,8 +301,8 @@ def test_a_plan_of_a_design_names_people_and_the_best_that_protects_as_much() ->
     table = said.partition("sum of squared errors")[2].partition("Columns not shown")[0]
     assert max(map(len, table.splitlines())) <= 100
     # lambda = .2 (2/3) + .25 / 3 of yes; its variance over (2/3)^2: 1.96 sqrt(.1697 / 800 / .4444)
-    unrelated = ("--design", "unrelated:2/3,1/4", "--people", "800", "--share", "0.2")
-    said = run("plan", *unrelated, "--width", "0.08", "--sizes", "200").stdout
+    unrelated = ("--design", "unrelated:2/3,1/4", "--people", "800")
+    said = run("plan", *unrelated, "--share", "0.2", "--width", "0.08", "--sizes", "200").stdout
     assert "the 95 % interval of a share of 20 % is about ±4.3 points" in said
     assert "another share" not in said and "For another share, add --share." in first
     assert "In a group of 200 people, the interval is about ±8.6 points." in said
@@ -315,7 +315,7 @@ def test_a_plan_of_a_design_names_people_and_the_best_that_protects_as_much() ->
     assert "hardly be told" not in " ".join(run(*rare, "0.2").stdout.split())
     # Several in one table, the fewest people first; at 50 % the order is another one.
     both = (*unrelated, "--design", "forced:yes=1/6,no=1/12", "--width", "0.08")
-    first, second = run("plan", *both, "--groups", "4").stdout.splitlines()[3:5]
+    first, second = run("plan", *both, "--share", "0.2", "--groups", "4").stdout.splitlines()[3:5]
     assert first.startswith("unrelated:2/3,1/4") and first.endswith(" 917")
     assert "±8.6" in first and second.endswith(" 924")
     first = run("plan", *both, "--share", "0.5").stdout.splitlines()[3]

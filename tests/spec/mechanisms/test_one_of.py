@@ -132,7 +132,7 @@ MISTAKES = {
     "no product": (lambda: OneOf(ABC, 1.0), "must be a Product"),
     "one question": (lambda: OneOf(Product(a=ABC), 1.0), "two or more"),
     "no budget": (lambda: OneOf(THREE), "epsilon: must be a number, because the mechanisms of the blocks"),
-    "a question in no block": (lambda: OneOf(THREE, 1.0, ["a", "b"]), "'c' is in none"),
+    "a question in no block": (lambda: OneOf(THREE, 1.0, ["a", "b"]), "'c' is in no block"),
     "a block twice": (lambda: OneOf(THREE, 1.0, [("a", "b"), ("b", "a"), "c"]), "must not have the same questions twice"),
     "an unknown word": (lambda: OneOf(THREE, 1.0, "triples"), "'attributes', 'pairs' or a list"),
     "one block": (lambda: OneOf(THREE, 1.0, [("a", "b", "c")]), "must be 2 to 10,000 blocks"),

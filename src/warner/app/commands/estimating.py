@@ -351,12 +351,12 @@ class EstimateRequest:
         for result in estimates if self.kind == "posterior" else ():
             if self.target != "population":
                 rule, remedy = (
-                    "posterior can be used only with --target population",
+                    "posterior needs --target population",
                     "Leave out --interval",
                 )
                 raise ArgumentError("--interval", rule, f"--target {self.target}", remedy)
             if not result.has_posterior_intervals:
-                rule = "posterior can be used only for numbers that are estimated as a smooth curve"
+                rule = "posterior needs numbers that are estimated as a smooth curve"
                 remedy = "Leave out --interval, or name the questions of numbers with --only"
                 raise ArgumentError("--interval", rule, result.attribute, remedy)
 

@@ -76,7 +76,10 @@ def test_a_range_of_labels_is_a_list_of_codes(here: Path) -> None:
     run("new", "-o", "codes.toml", *stated, "error=0:29")
     assert Study.load("codes.toml").domains["error"].labels == list(range(30))
     for text in ("error=0:29:5", "error=0:9.5", "error=0:9999999"):
-        assert "codes, such as 0:299" in run("new", *stated, text, ok=False).stderr
+        assert (
+            "must have a first and a last code, such as 0:299"
+            in run("new", *stated, text, ok=False).stderr
+        )
 
 
 def test_secret_columns_may_be_named_one_by_one(here: Path) -> None:

@@ -459,7 +459,7 @@ def test_pages_of_a_named_origin_may_send_and_no_other(tmp_path: Path) -> None:
 def test_what_is_no_origin_is_refused_by_name(origin: str) -> None:
     with pytest.raises(
         StudyError,
-        match=r"collect\.origins: must be a web address with https://.* in small letters",
+        match=r"collect\.origins: must be https:// and the name of a server in small letters",
     ):
         Study.parse(f'{TEXT}access = "open"\norigins = ["{origin}"]\n')
 
@@ -474,7 +474,7 @@ def test_a_preview_says_that_nothing_is_counted(tmp_path: Path) -> None:
     "link", ["http://example.org", "https://example.org/?id=5", "javascript:x"]
 )
 def test_a_link_that_could_name_a_person_is_refused(link: str) -> None:
-    with pytest.raises(StudyError, match=r"collect\.link: must be a web address that begins with"):
+    with pytest.raises(StudyError, match=r"collect\.link: must be https://, the name of a server"):
         Study.parse(f'{TEXT}access = "open"\nlink = "{link}"\n')
 
 
