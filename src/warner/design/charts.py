@@ -241,12 +241,6 @@ def _odds(question: str, example: Example) -> Any:
         title = alt.TitleParams(text, fontWeight="normal", anchor="start")
         size = {"width": _ROW * _APART, "height": 100 // _ROW * _APART}
         panels.append(drawn.properties(view={"stroke": None}, title=title, **size))
-    legend = (
-        "Filled dot: a person who sends this report. Hollow dot: a person who sends another report."
-    )
-    if example.box is not None:
-        legend = (
-            "Filled dot: a person who ticks this box. Hollow dot: a person who ticks another box."
-        )
+    legend = f"Filled dots: people who {example.act}. Hollow dots: people who do not."
     about = [legend, *example.conclusions()]
     return alt.vconcat(*panels, spacing=14).properties(title=titled(question, about))

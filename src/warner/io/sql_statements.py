@@ -299,8 +299,8 @@ def stated_columns(
             named = {p: f"{choice}_{p}" for p in parts} if len(parts) > 1 else {parts[0]: choice}
         elif choice is not None:
             if unknown := [end for end in choice if end not in named]:
-                rule = f"must name only the columns of the reports of {name!r}: {', '.join(named)}"
-                raise ArgumentError("column", rule, show(unknown[0]))
+                rule = f"reports of {name!r} have no column {unknown[0]!r}"
+                raise ArgumentError("column", rule, None, f"Name {' or '.join(named)}")
             named |= choice
         stated[name] = named
     return stated

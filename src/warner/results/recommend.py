@@ -483,8 +483,9 @@ def register(thing: Any) -> Any:
         add_mechanism(thing)
         return thing
     if isinstance(thing, type) and issubclass(thing, Estimator):
-        rule, remedy = "needs a name", "Write @warner.register('my-method') above the class"
-        raise ArgumentError("estimator", rule, thing.__name__, remedy)
+        rule = f"needs a name for the method of the class {thing.__name__}"
+        remedy = "Write @warner.register('my-method') above the class"
+        raise ArgumentError("register", rule, None, remedy)
     rule = "must get a class of mechanisms, or the name of an estimator"
     raise ArgumentTypeError("register", rule, kind(thing))
 

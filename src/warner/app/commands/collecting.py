@@ -507,8 +507,8 @@ def tally(
     In a folder, only report files are counted: the last line of this page says how their names end.
     The command prints how many other files there are.
 
-    If a file is wrong, the command names it, stops, and writes nothing. With --checkpoint, the next
-    run goes on with the files that are not yet counted.
+    If a file is wrong, the command names it and stops, and no tally is written. With --checkpoint,
+    the next run goes on with the files that are not yet counted.
 
     The name of a folder can stand for a public column: files in a folder named ward=north need no
     column ward.

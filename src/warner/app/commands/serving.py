@@ -703,10 +703,9 @@ def push(
     mistakes: two weeks of one survey can have the same questions, and what was counted cannot be
     taken out again.
 
-    1,000 reports are sent at a time. Each report is counted once, however often you send the same
-    file, even if replies were lost: the collector recognises a report by the content of its file
-    and by its row. With the owner's token, the collector does not limit how many reports you send
-    per second.
+    1,000 reports are sent at a time. If the connection breaks, send the same unchanged file again:
+    no report is counted twice. With the owner's token, the collector does not limit how many
+    reports you send per second.
 
     \b
         warner randomize study.toml answers.csv -o reports.parquet
