@@ -231,7 +231,8 @@ class _Group(PlainErrors, click.Group):
 def main(plug_ins: tuple[str, ...]) -> None:
     """Learn how common sensitive answers are, without collecting them.
 
-    \b    answers --randomize--> reports --tally--> tally --estimate--> shares with intervals
+    \b
+    answers --randomize--> reports --tally--> tally --estimate--> shares with intervals
     answers counted on paper --estimate (with --design)--> shares with intervals
 
     A study file (TOML) says what is asked, which answers are possible and how they are randomised.

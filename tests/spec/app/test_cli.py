@@ -200,6 +200,8 @@ def test_the_report_file_says_what_made_it(here: Path) -> None:
 
 def test_help_names_every_command_and_option() -> None:
     text = run("--help").stdout
+    ways = "answers --randomize--> reports --tally--> tally --estimate--> shares with intervals"
+    assert ways in map(str.strip, text.splitlines())  # in a line of its own
     for name, command in whole_commands().items():
         assert name in text
         assert command.help
