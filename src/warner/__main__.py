@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import sys
+from typing import NoReturn
 
 from warner._core.errors import MissingExtraError
 from warner._core.extras import imported
@@ -17,7 +20,26 @@ def run(name: str = "warner") -> None:
         sys.exit(str(error))
     from warner.app.cli import main
 
-    main(prog_name=name)
+    try:
+        main(prog_name=name)
+    except SystemExit as end:
+        _leave(end.code)
+
+
+def _leave(code: str | int | None) -> NoReturn:
+    """End the process at once, with the exit status of a SystemExit."""
+    # While the interpreter takes itself apart, a thread of Arrow that still reads ahead, or lets go
+    # of what it read, would abort the process: after a right message, and with another status.
+    if isinstance(code, str):
+        print(code, file=sys.stderr)
+    status = code if isinstance(code, int) else int(code is not None)
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):  # a full disk, or a stream that is closed
+            status = status or 1
+    os._exit(status)
 
 
 if __name__ == "__main__":

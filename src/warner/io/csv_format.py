@@ -176,9 +176,10 @@ class CsvFormat(FileFormat):
             stop = start + file.read().rindex(b"\n" + _END) + 1
             file.seek(0)
             file.readline()
-            yield from _batches(
+            with arrow_csv.open_csv(
                 _UpTo(file, stop), read_options=read, parse_options=parse, convert_options=convert
-            )
+            ) as reader:
+                yield from reader
 
     def sink(
         self, path: str, header: str, columns: Mapping[str, int], public: Public = NO_PUBLIC
@@ -224,38 +225,11 @@ def _rows(
     )
     # In a file with semicolons or tabs, numbers may have decimal commas.
     marks = None if delimiter == "," else {DECIMAL_COMMA: b"1"}
-    for batch in _batches(text, read_options=read, parse_options=parse, convert_options=convert):
-        yield batch.replace_schema_metadata(marks)
-
-
-def _batches(text: io.RawIOBase, **options: Any) -> Iterator[pa.RecordBatch]:
-    """The batches of a table in CSV, after which no thread of Arrow reads in the file.
-
-    Arrow reads ahead. A thread of it that is inside a file of Python while the interpreter ends, as
-    after an error, would abort the process.
-    """
-    source = _Ending(text)
-    with arrow_csv.open_csv(pa.PythonFile(source, "r"), **options) as reader:
-        try:
-            yield from reader
-        finally:
-            source.is_over = True
-            with contextlib.suppress(pa.ArrowInvalid):
-                for _ in reader:
-                    pass
-
-
-class _Ending(io.RawIOBase):
-    """A file that is at its end as soon as nobody needs the rest."""
-
-    def __init__(self, file: io.RawIOBase) -> None:
-        self._file, self.is_over = file, False
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        return b"" if self.is_over else self._file.read(size) or b""
+    with arrow_csv.open_csv(
+        pa.PythonFile(text, "r"), read_options=read, parse_options=parse, convert_options=convert
+    ) as reader:
+        for batch in reader:
+            yield batch.replace_schema_metadata(marks)
 
 
 class _UpTo(io.RawIOBase):

@@ -199,3 +199,43 @@ def test_a_process_that_has_written_one_of_its_two_files(here: Path) -> None:
         )
     )
     assert set(here.iterdir()) == before | {here / "a.json"}
+
+
+_ABANDONED = """
+import io, sys, time
+import warner.__main__, warner.app.cli
+from warner.io.csv_format import _rows
+
+class Slow(io.RawIOBase):
+    pieces = iter([b"a,b\\n", *[b"1,2\\n" * 500_000] * 400])
+
+    def readable(self):
+        return True
+
+    def read(self, size=-1):
+        time.sleep(0.1)
+        return next(self.pieces, b"")
+
+def main(prog_name):
+    next(_rows(Slow(), ",", ["a"], False))
+    print("a result")
+    sys.exit("a right message")
+
+warner.app.cli.main = main
+warner.__main__.run()
+"""
+
+
+def test_a_table_that_is_left_after_an_error_ends_with_the_process() -> None:
+    """Rejects a thread that reads ahead while the interpreter ends: the process was aborted."""
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", _ABANDONED], capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (1, "a result\n")
+        assert done.stderr == "a right message\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_result_that_cannot_be_written_is_an_error() -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([sys.executable, "-m", "warner", "help"], stdout=full, stderr=-1)
+    assert done.returncode == 1

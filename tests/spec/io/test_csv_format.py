@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -131,30 +129,3 @@ def test_long_files_and_pipes_are_read_alike(here: Path, small: None) -> None:
             for source in ("a.csv", file)
         ]
     assert all(part.tolist() == [0, 1] * 20_000 for part in whole)
-
-
-_ABANDONED = """
-import io, sys, time
-import pyarrow.csv
-from warner.io.csv_format import _rows
-
-class Slow(io.RawIOBase):
-    pieces = iter([b"a,b\\n", *[b"1,2\\n" * 500_000] * 400])
-
-    def readable(self):
-        return True
-
-    def read(self, size=-1):
-        time.sleep(0.1)
-        return next(self.pieces, b"")
-
-next(_rows(Slow(), ",", ["a"], False))
-sys.exit("a right message")
-"""
-
-
-def test_a_table_that_is_left_after_an_error_ends_with_the_process() -> None:
-    """Rejects a thread that reads ahead while the interpreter ends: the process was aborted."""
-    for _ in range(3):
-        done = subprocess.run([sys.executable, "-c", _ABANDONED], capture_output=True, text=True)
-        assert (done.returncode, done.stderr) == (1, "a right message\n")
