@@ -36,7 +36,9 @@ class GeometricChannel(Channel):
                 "must be above 0 and below 1, and the mechanism must have at least 2 different "
                 "reports"
             )
-            raise ArgumentError("ratio", rule, f"{ratio} and {self.shape[0]} reports")
+            raise ArgumentError(
+                "ratio", rule, f"the ratio {ratio} and {self.shape[0]} different reports"
+            )
         self.ratio, self.before = ratio, before
         # 1 - a cancels where a is near 1; expm1 of its logarithm does not.
         gap = -np.expm1(np.log(ratio))

@@ -1033,9 +1033,11 @@ def polarized(
 
 def too_large_for_covariance(rows: int, size: int) -> ArgumentError:
     """The error of a covariance matrix whose computation would take too long."""
-    rule = "has too many reports and values to compute the covariance of the estimated shares"
+    rule = "has too many possible reports to compute the covariance of the estimated shares"
     remedy = "Use fewer values, or fewer hash functions"
-    return ArgumentError("mechanism", rule, f"{rows} reports and {size} values", remedy)
+    return ArgumentError(
+        "mechanism", rule, f"{rows:,} possible reports for {size:,} values", remedy
+    )
 
 
 def extremes(inverse: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -59,7 +59,7 @@ def support_information(law: SupportLaw, theta: FloatArray) -> tuple[FloatArray,
     high = np.divide(p, q, out=low.copy(), where=q > 0)
     spins, picks = _sum_of_bits(law, shared)
     if _NODES.size * spins.size * size**2 > _WORK:
-        rule = "has too many values to compute the Fisher information of such reports"
+        rule = "has too many values to compute the Fisher information"
         raise ArgumentError("domain", rule, str(size), "Use fewer values")
     # Both exponents of a value are taken relative to the smaller one, so that neither m_j is 0.
     smaller = np.minimum(low, high)

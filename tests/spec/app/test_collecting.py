@@ -111,7 +111,7 @@ def test_a_report_file_is_sent_once_and_its_tally_comes_back(web: tuple[Site, st
     assert run("collect", "close", url, "--token-file", "token").exit_code == 0
     late = run("collect", "push", "reports.parquet", url, "--token-file", "token")
     assert late.exit_code == 1 and "closed" in late.stderr
-    assert "0 of 2,300 reports were accepted\n" in late.stderr
+    assert "0 of 2,300 reports were accepted.\n" in late.stderr
 
 
 def test_the_rest_of_an_upload_is_estimated_from_what_this_run_sends(

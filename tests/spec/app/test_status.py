@@ -133,7 +133,7 @@ def test_a_database_is_read_beside_its_servers(
     monkeypatch.chdir(tmp_path)
     Path("study.toml").write_text(TEXT)
     nothing = run("collect", "status", "study.toml", "--store", address)
-    assert nothing.exit_code == 1 and "postgresql://...: is not there" in nothing.stderr
+    assert nothing.exit_code == 1 and "postgresql://...: holds no counts yet" in nothing.stderr
     assert not PostgresStore(address).exists()  # and it was not made
     servers = [Collector(Study.parse(TEXT), PostgresStore(address)) for _ in range(2)]
     try:
@@ -152,7 +152,7 @@ def test_there_must_be_a_store_and_none_is_made(
     monkeypatch.chdir(tmp_path)
     Path("study.toml").write_text(TEXT)
     done = run("collect", "status", "study.toml")
-    assert done.exit_code == 1 and "study.counts.sqlite: is not there" in done.stderr
+    assert done.exit_code == 1 and "study.counts.sqlite: holds no counts yet" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["study.toml"]
 
 

@@ -370,9 +370,7 @@ def _issue(path: str, study: Study, path_of_keys: str, choices: dict[str, Any]) 
             for name, token in tokens.items():
                 click.echo(f"Token of {name or 'the owner'}: {token}")
             if tokens:
-                note(
-                    "Note down the token now: it is not shown again. Only its fingerprint is kept."
-                )
+                note("Note down each token now: no token is shown again.")
             invited, _ = collector.invitations
             people = plural(invited, "person is", "people are")
             note(f"{people} invited. Their devices get tokens at {stated.issuer}.")

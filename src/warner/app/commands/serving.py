@@ -345,9 +345,7 @@ def _say_ready(url: str, tokens: Mapping[str, str], collector: Collector, study:
         else:
             click.echo(f"Live result{of_whom}: {url}/live?token={token}")
     if tokens:
-        note(
-            "Note down the token now: it is not shown again. Only its SHA-256 fingerprint is kept."
-        )
+        note("Note down each token now: no token is shown again.")
     note(about_fingerprint(study))
     counted = plural(collector.n, "report is counted", "reports are counted")
     status, opens = collector.status(), study.collect.opens
@@ -412,10 +410,13 @@ def make_poster(study: str, url: str, output: str, words: tuple[str, ...]) -> No
 
     plan, address = Study.load(study), checked_url(url)
     if plan.collect.has_codes:
-        rule = "lets only invited people answer, each with a link of their own"
+        rule = (
+            "lets only invited people answer, each with a link of their own, so a poster cannot "
+            "show one link for all"
+        )
         remedy = (
-            "To make the links, run: warner collect invite --url ADDRESS. Then send each person "
-            "their link"
+            f"To make the links, run: warner collect invite {study} --url {url} -o codes.csv "
+            "-n NUMBER"
         )
         raise ArgumentError(study, rule, None, remedy)
     if output != "-":
@@ -600,8 +601,8 @@ def status(
         answer = remote.status()
     else:
         if not store_at(store or usual_store(study)).exists():
-            remedy = 'The command "warner collect serve" makes the store at its first start'
-            raise ArgumentError(shown_store(store, study), "is not there", None, remedy)
+            remedy = 'Start the survey with the command "warner collect serve"'
+            raise ArgumentError(shown_store(store, study), "holds no counts yet", None, remedy)
         try:
             with collectors.collecting(study, plan, store, ways) as collector:
                 answer = status_of(plan, collector)
@@ -729,7 +730,7 @@ def push(
         except KeyboardInterrupt:
             raise Interrupted(_sent(sent, upload.n)) from None
         except WarnerError as error:
-            note(_sent(sent, upload.n, isinstance(error, Later)))
+            note(f"{_sent(sent, upload.n, isinstance(error, Later))}.")
             raise
     accepted = f"{plural(sent - start, 'report was', 'reports were')} accepted"
     if upload.is_simulated:

@@ -284,7 +284,7 @@ def refuse_existing(output: str, answers: str | None, force: bool) -> None:
 def tell(study: FirstStudy, output: str, source: str | None, notes: Sequence[str]) -> None:
     """Say what the study has, what is to be decided and what was copied."""
     where = "The study" if output == "-" else output
-    budget = "no budget" if study.per_distance else f"budget {study.budget}"
+    budget = "no total epsilon" if study.per_distance else f"epsilon {study.budget} for each person"
     if study.is_on_paper:
         budget = "on paper"
     said = [
@@ -596,7 +596,8 @@ def embed(study: str, output: str, force: bool) -> None:
         say(f"Write into the page:\n  {link}")
     if repeats:
         note(
-            "The study has several rounds: memo.js keeps the permanent report on each answer in "
-            "the browser's storage, and the page must pass it to randomize in every round. A "
-            "browser whose storage is deleted draws another one, which reveals as much again."
+            "The study has several rounds: memo.js keeps the person's permanent reports in the "
+            "browser's storage, and the page must pass these reports to randomize in every round. "
+            "If the storage is deleted, the browser draws new permanent reports, which reveal as "
+            "much again."
         )

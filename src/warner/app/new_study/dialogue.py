@@ -127,7 +127,7 @@ def ask_all() -> tuple[list[Question], list[Question]]:
                 return secret, public
             continue
         if name in [q.name for q in (*secret, *public)]:
-            note(f"{name} is already in the study. Type another name")
+            note(f"{name} is already in the study. Type another name.")
             continue
         sort = f"{name}: secret (randomised) or public (not protected)"
         is_public = _choose(sort, ("secret", "public")) == "public"
@@ -161,8 +161,9 @@ def by_name(option: str, texts: Iterable[str], names: Sequence[str]) -> dict[str
         name, sign, value = text.partition("=")
         name = name.strip()
         if not sign or not value.strip():
-            example = shlex.quote(f"{names[0]}={text}") if names else ""
-            remedy = None if sign or not names else f"Write {option} {example}"
+            value = "VALUE" if sign or name in names else text
+            example = shlex.quote(f"{name if name in names else names[0]}={value}") if names else ""
+            remedy = f"Write {option} {example}" if names else None
             raise ArgumentError(option, "must be written NAME=VALUE", show(text), remedy)
         if name not in names:
             raise unknown(option, name, names)
@@ -176,7 +177,9 @@ def names_in(option: str, text: str | None) -> list[str]:
     """The names in a list with commas."""
     names = split(text or "")
     if not all(names) or len(set(names)) < len(names):
-        rule = "must be different names, separated by commas"
+        rule = "must name each column only once"
+        if "" in names:
+            rule = "must have a name on both sides of each comma"
         raise ArgumentError(option, rule, show(text))
     return names
 

@@ -204,14 +204,16 @@ def with_range(question: Question, text: str, is_copied: bool = False) -> Questi
     if not is_good or (bins and not re.fullmatch("[1-9][0-9]{0,7}", bins)):
         rule = "must have two limits, the smaller limit first, such as 0:60"
         got = None if is_copied else show(text)
-        remedy = "A third number says for how many equal parts shares are estimated: 0:60:30"
+        remedy = None
+        if bins:
+            remedy = "A third number says for how many equal parts shares are estimated: 0:60:30"
         raise ArgumentError(question.name, rule, got, remedy)
     if question.kind == "labels":
         are_whole = not bins and _INTEGER.fullmatch(low) and _INTEGER.fullmatch(high)
         if not are_whole or int(high) - int(low) >= _MOST_CODES:
             rule = (
-                f"must have a first and a last code, such as 0:299, and at most {_MOST_CODES:,} "
-                "codes"
+                "must have only a first and a last code, such as 0:299, and at most "
+                f"{_MOST_CODES:,} codes"
             )
             raise ArgumentError(question.name, rule, show(text), "Or list the codes with --values")
         return with_labels(question, [str(code) for code in range(int(low), int(high) + 1)])

@@ -29,7 +29,7 @@ from warner.studies.study import Study
 from warner.studies.texts import DEFAULT_LANGUAGE, is_language
 
 SUFFIXES = (".xlsx", ".xlsm", ".xls", ".csv", ".md")
-NOT_MARKED = "its row has nothing in warner_epsilon, warner_mechanism and warner_public"
+NOT_MARKED = "no entry in warner_epsilon, warner_mechanism or warner_public"
 _PLAIN = "default"  # pyxform's name of the language of texts without one
 _NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
 _AFTER = re.compile(rf"\.\s*(<=|>=|<|>)\s*({_NUMBER})")
@@ -114,7 +114,7 @@ def _read(path: str) -> dict[str, Any]:
             with zipfile.ZipFile(path) as parts:
                 size = sum(member.file_size for member in parts.infolist())
         if size > _MOST_BYTES:
-            rule = f"is too large for a form: more than {_MOST_BYTES >> 20} MiB"
+            rule = f"is too large for a form, which has at most {_MOST_BYTES >> 20} MiB"
             remedy = "Give the form, not a file of answers"
             raise FileError(path, rule, f"{size >> 20:,} MiB", remedy)
         form: dict[str, Any] = workbook_to_json(get_xlsform(os.fspath(path)), form_name="form")

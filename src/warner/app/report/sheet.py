@@ -81,11 +81,11 @@ def questions_of(
     ]
     if len(names) > 1:
         rule = (
-            "uses the birthday of the same person for several questions. Then all ticks on a sheet "
+            f"uses the same birthday for {' and '.join(names)}, so that all ticks of a sheet "
             "together tell more about a person"
         )
         remedy = f"Use {' '.join(f'--draw {shlex.quote(name)}=spinner' for name in names[1:])}"
-        raise ArgumentError(path, rule, " and ".join(names), remedy)
+        raise ArgumentError(path, rule, None, remedy)
     return questions
 
 

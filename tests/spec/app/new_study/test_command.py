@@ -50,7 +50,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("file", ["answers.csv", "answers.parquet"])
 def test_a_study_that_is_stated_is_audited_and_used_at_once(here: Path, file: str) -> None:
     said = run("new", file, "-o", "study.toml", *ASKED, *STATED).stderr
-    assert "study.toml: 3 questions and 1 public column; budget 1.0." in said
+    assert "study.toml: 3 questions and 1 public column; epsilon 1.0 for each person." in said
     assert (
         "Columns left out, because you named them neither secret nor public: patient, weight, visit, "
         in said
@@ -77,7 +77,7 @@ def test_a_range_of_labels_is_a_list_of_codes(here: Path) -> None:
     assert Study.load("codes.toml").domains["error"].labels == list(range(30))
     for text in ("error=0:29:5", "error=0:9.5", "error=0:9999999"):
         assert (
-            "must have a first and a last code, such as 0:299"
+            "must have only a first and a last code, such as 0:299"
             in run("new", *stated, text, ok=False).stderr
         )
 
@@ -168,14 +168,18 @@ def test_a_file_is_replaced_only_if_told_and_never_the_answers(here: Path) -> No
     "options, complaint",
     [
         ((), "--secret: must name the columns whose answers are to be protected"),
-        (("--secret", "smokes,,units"), "--secret: must be different names"),
+        (("--secret", "smokes,,units"), "--secret: must have a name on both sides of each comma"),
+        (("--secret", "smokes,smokes"), "--secret: must name each column only once"),
         (
             ("--secret", "smokes", "--public", "smokes"),
             "--public: must not name a column that --secret names too; got smokes",
         ),
         (("--secret", "smoke"), "answers.csv: has no column smoke. Write the names"),
         (("--secret", "Smokes"), "has no column Smokes. Is 'smokes' meant?"),
-        ((*ASKED, "--values", "smokes"), "--values: must be written NAME=VALUE; got 'smokes'"),
+        (
+            (*ASKED, "--values", "smokes"),
+            "must be written NAME=VALUE; got 'smokes'. Write --values smokes=VALUE.",
+        ),
         ((*ASKED, "--values", "smoke=a,b"), "must be one of smokes, units, condition, hospital"),
         ((*ASKED, "--values", "smokes=a,a"), "smokes: must have two or more different labels"),
         ((*ASKED, "--range", "units=60:0"), "units: must have two limits, the smaller limit first"),

@@ -105,14 +105,13 @@ def test_a_form_becomes_a_study_whose_limits_are_named_where_they_are_undecided(
     assert found[0] == found[1] == found[2]
     said = done.stderr
     for part in (
-        "md.toml: 8 questions and 1 public column; no budget.",
+        "md.toml: 8 questions and 1 public column; no total epsilon.",
         "Left out: name. Reason: free text has no list of values.",
         "Left out: some. Reason: its choices depend on other answers.",
         "Left out: again. Reason: its text holds the answer to another question.",
         "Left out: spot. Reason: it asks for a place; ask for a cell of a grid instead.",
         "Left out: nights. Reason: it stands in a repeat, so one person answers it several times.",
-        "Left out: remark. Reason: its row has nothing in warner_epsilon, warner_mechanism and "
-        "warner_public.",
+        "Left out: remark. Reason: no entry in warner_epsilon, warner_mechanism or warner_public.",
         "The form asks only some people about weight, but the study asks everybody.",
         "Everybody must answer place, because the way of randomising it has no value for a "
         "missing answer.",
@@ -260,12 +259,12 @@ def test_a_form_that_unzips_to_a_gigabyte_is_refused_unread(
         for _ in range(64):
             sheet.write(b" " * 2**20)
     assert path.stat().st_size < 100_000
-    with pytest.raises(FileError, match="more than 32 MiB; got 64 MiB"):
+    with pytest.raises(FileError, match="which has at most 32 MiB; got 64 MiB"):
         read_form(str(path))
     plain = path.with_suffix(".csv")
     with open(plain, "wb") as file:
         file.truncate(2**26)
-    with pytest.raises(FileError, match="more than 32 MiB"):
+    with pytest.raises(FileError, match="which has at most 32 MiB"):
         read_form(str(plain))
 
 

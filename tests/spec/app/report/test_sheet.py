@@ -100,7 +100,7 @@ def test_one_birthday_does_not_hide_two_questions(here: Path) -> None:
     days = CLASS.replace("crosswise:1/4", "crosswise:91/365")
     Path("class.toml").write_text(days.replace("triangular:1/4", "crosswise:31/365"))
     said = run("study", "sheet", "class.toml", "-o", "f.html", ok=False).stderr
-    assert "birthday of the same person" in said and "--draw stole=spinner" in " ".join(
+    assert "the same birthday for copied and stole" in said and "--draw stole=spinner" in " ".join(
         said.split()
     )
     assert "mother" in _page("--draw", "stole=spinner")
