@@ -465,7 +465,7 @@ class Collector:
         """Take submissions with these ids (n, 16) in a study for which people are invited."""
         if ids.ndim != 2 or ids.shape[1] != ID_BYTES or ids.dtype != np.uint8:
             rule = f"must be an array of uint8 with a row of {ID_BYTES} bytes for each invitation"
-            raise ArgumentError("ids", rule, f"{ids.dtype} {ids.shape}")
+            raise ArgumentError("ids", rule, f"an array of {ids.dtype} of shape {ids.shape}")
         self._ask(lambda: self._invite(ids))
 
     @property

@@ -112,8 +112,8 @@ class Counts:
         if ways is not None and any(isinstance(s, BlockSchema) for s in self._schemas.values()):
             rule = "cannot be used, because this study asks each person only some questions"
             remedy = (
-                "Leave out --ways: the questions that a person is asked together are counted "
-                "together without it"
+                "Leave out --ways: the questions that a person is asked together are always "
+                "counted together"
             )
             raise ArgumentError("ways", rule, None, remedy)
         if ways is not None:

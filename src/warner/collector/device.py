@@ -250,6 +250,8 @@ class Device:
         """
         domains = self._study.public
         _refuse_others("public", public, domains)
+        if lacking := next((name for name in domains if name not in public), None):
+            raise ArgumentError("public", f"must have a value of the public column {lacking!r}")
         indices = {n: int(_encoded(n, domain, public)[0]) for n, domain in domains.items()}
         takers = self._study.mechanisms if self._draw is None else self._draw.takers
         _refuse_others("answers", answers, takers)
@@ -399,7 +401,7 @@ _ONLY_DRAWN = "Or pass only the answers to the questions that questions() names"
 
 
 def _require(name: str, given: Mapping[str, Any], also: str = "") -> None:
-    """Refuse a question, or a public column, that is left out."""
+    """Refuse a question that is left out."""
     if name not in given:
         rule = f"has no answer. Pass the answer, or None if the person gave no answer{also}"
         raise ArgumentError(name, rule)
@@ -407,7 +409,6 @@ def _require(name: str, given: Mapping[str, Any], also: str = "") -> None:
 
 def _encoded(name: str, taker: Mechanism | Domain, given: Mapping[str, Any]) -> Any:
     """An answer as a mechanism takes it; an error names the question and never the answer."""
-    _require(name, given)
     try:
         return taker.encode([given[name]])
     except ValuesError as error:

@@ -99,18 +99,17 @@ def checked_url(url: str) -> str:
     """
     try:
         parts = urlsplit(url)
-        is_right = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        is_right = bool(parts.hostname) and parts.port != 0
     except ValueError:
         is_right = False
-    if "://" not in url:
-        rule, remedy = "must begin with https:// or http://", "For example http://127.0.0.1:8000"
+    remedy = "For example https://survey.example.org or http://127.0.0.1:8000"
+    if not url.lower().startswith(("https://", "http://")):
+        raise ArgumentError("URL", "must begin with https:// or http://", None, remedy)
+    if not is_right:
+        raise ArgumentError("URL", "must be a web address", None, remedy)
+    if parts.query or parts.fragment or parts.username is not None:
+        rule, remedy = "must not have ?, # or @", "Give the owner's token with --token-file"
         raise ArgumentError("URL", rule, None, remedy)
-    if not is_right or parts.query or parts.fragment or parts.username is not None:
-        rule = (
-            "must be a web address such as https://survey.example.org, without ? or # and what "
-            "follows"
-        )
-        raise ArgumentError("URL", rule, None, "Give the owner's token with --token-file")
     return url.rstrip("/")
 
 

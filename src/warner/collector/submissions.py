@@ -219,7 +219,7 @@ class SubmissionFormat:
             parts.append(reports[name].record_array())
         n = len(parts[-1])
         if ids is None and self._tokens is not None:
-            raise ArgumentError("ids", "are missing: pass the token of each person")
+            raise ArgumentError("ids", "are missing", None, "Pass the token of each person")
         parts.insert(0, new_ids(n) if ids is None else np.asarray(ids, dtype=np.uint8))
         if any(len(column) != n for column in parts) or parts[0].shape[1:] != (self.first_bytes,):
             rule = "must have as many rows as the ids and the public columns"

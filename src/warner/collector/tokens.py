@@ -192,7 +192,8 @@ def keys_of(study: Study) -> list[PublicKey]:
     stated = () if tokens is None else tokens.keys
     if len(stated) != count:
         rule = (
-            f"must have {count:,} keys, one for each block of questions that a person can be asked"
+            "must have one key for each block of questions that a person can be asked, "
+            f"{count:,} in all"
         )
         remedy = (
             "To make the keys and print the table [collect.tokens], run: warner collect keys STUDY"

@@ -225,8 +225,10 @@ def _maker(given: Any, domain: Domain) -> tuple[str, Maker]:
         return f"{_maker(given.func, domain)[0]} {options}".strip(), given
     if not callable(given) or isinstance(given, Mechanism):
         rule = "must each be a class, a name, or a function that makes a mechanism"
-        remedy = "For example RandomizedResponse"
-        raise ArgumentTypeError("mechanisms", rule, kind(given), remedy)
+        got, remedy = kind(given), "For example RandomizedResponse"
+        if isinstance(given, Mechanism):
+            got, remedy = "a mechanism", f"Write {type(given).__name__} without arguments"
+        raise ArgumentTypeError("mechanisms", rule, got, remedy)
     if _is_lambda(given):
         rule = "must have a name for each lambda, to show in the result"
         remedy = 'Write {"my mechanism": lambda domain, epsilon: ...}'

@@ -199,7 +199,7 @@ def _shares(name: str, given: Any, domain: Domain) -> np.ndarray:
         rule = "must be a list of shares, or of answers"
         remedy = (
             "Pass one share for each answer, in the order of the domain, such as [0.5, 0.3, 0.2]. "
-            "A dict has a name for each such list"
+            "To compare several such lists, pass a dict with a name for each list"
         )
         raise ArgumentTypeError(name, rule, kind(given), remedy)
     floats = _floats(given)

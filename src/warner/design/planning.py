@@ -20,6 +20,7 @@ from warner._core.errors import (
     BudgetError,
     IdentifiabilityError,
     WarnerError,
+    message,
 )
 from warner._core.names import LOSSES_ELSEWHERE, explained
 from warner._core.processes import one_thread
@@ -796,9 +797,9 @@ def judged_mechanisms(
         except refused as problem:
             left_out[name] = str(problem)
     if not judgements:
-        reason = next(iter(left_out.values()), "Use other values").removesuffix(".")
         rule = "no mechanism can be made for this epsilon and these values"
-        raise BudgetError("epsilon", rule, repr(epsilon), reason)
+        unexplained = message("epsilon", rule, repr(epsilon), "Use other values")
+        raise BudgetError(next(iter(left_out.values()), unexplained))
     return judgements, left_out
 
 

@@ -275,7 +275,10 @@ def shuffled(mechanism: Mechanism, people: int, delta: float = 1e-6, rounds: int
     people, rounds = integer("shuffled", people, 2), integer("rounds", rounds, 1)
     delta = real("delta", delta)
     if not 0 < delta < 1 / people:
-        rule = f"must be above 0 and below 1/{people}, because {people:,} people take part"
+        rule = (
+            f"must be above 0 and below {1 / people:.3g} (1/{people:,}), because {people:,} people "
+            "take part"
+        )
         remedy = "With a larger delta, the reports of some people could be shown to everybody"
         raise ArgumentError("delta", rule, f"{delta:g}", remedy)
     promised = mechanism.guarantee

@@ -191,7 +191,7 @@ class LatentClasses(Hinting):
         data = LikelihoodData(channel, weights, sum(people), Categorical(self.classes))
         result = ClassShares(self, Profile(data))
         if result.p_value < IMPOSSIBLE and not trusted:
-            rule = "cannot be chance, whatever people answered"
+            rule = "cannot be explained by chance, whatever people answered"
             remedy = f"{_ASKED} To use the counts anyway, pass trusted=True or --allow-implausible"
             raise MismatchError("counts", rule, None, remedy)
         return result
@@ -299,11 +299,8 @@ def _of_tally(name: str, tally: Tally, group: GroupLaw) -> FloatArray:
         columns = set(zip(*group.table, strict=True))
         if {tuple(column) for column in mechanism.probabilities()[order].T} <= columns:
             return np.asarray(mechanism.channel_for(tally, None)[1][order], dtype=np.float64)
-    raise MismatchError(
-        name,
-        "is a tally of reports that were made with another card than this group had",
-        repr(mechanism),
-    )
+    rule = "must be a tally of reports that were made with the card of this group"
+    raise MismatchError(name, rule, repr(mechanism), "Are the tallies in the order of the groups?")
 
 
 class EstimatedShare(float):

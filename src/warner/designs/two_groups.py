@@ -43,7 +43,9 @@ def _different(first: Any, second: Any, what: str = "p1 and p2") -> None:
             "must differ between the groups, because two groups with the same card show no more "
             "than one group"
         )
-        raise ArgumentError(what, rule, str(first), "Use chances such as 1/4 and 3/4")
+        raise ArgumentError(
+            what, rule, f"{first} in both groups", "Use chances such as 1/4 and 3/4"
+        )
 
 
 class SymmetricCheating(_TwoGroups):

@@ -92,7 +92,7 @@ def test_audit_and_plan_say_what_published_counts_promise(tmp_path: Path) -> Non
     assert "counts of 2,000,000 people" in run("audit", str(study), "--shuffled", "2000000").stdout
     more = ("--shuffled", "2000000", "--delta", "1e-6")
     refused = run("audit", str(study), *more, ok=False)
-    assert "below 1/2000000, because 2,000,000 people take part" in refused.output
+    assert "below 5e-07 (1/2,000,000), because 2,000,000 people take part" in refused.output
     alone = run("audit", str(study), "--rounds", "52", ok=False)  # it was taken for one round
     assert "--rounds: needs --shuffled" in alone.output and "spend 52 times" in alone.output
     study.write_text(UTILITY, encoding="utf-8")

@@ -440,14 +440,20 @@ def test_what_goes_wrong_is_said_in_one_line(
         ("collect", "pull", url, "--token-env", "RIGHT"): "404, no_estimate_yet",
         ("collect", "pull", f"{url}/live", "--token-env", "RIGHT"): "address of the survey page",
         ("collect", "pull", url, "--token-env", "RIGHT", "--by", "hue"): "there are none",
-        ("collect", "pull", "ftp://x", "--token-file", "token"): "https://",
+        (
+            "collect",
+            "pull",
+            "ftp://x",
+            "--token-file",
+            "token",
+        ): "URL: must begin with https:// or http://",
         (
             "collect",
             "pull",
             f"{url}/?token=1",
             "--token-file",
             "token",
-        ): "without ? or # and what follows",
+        ): "must not have ?, # or @",
         ("collect", "pull", "http://127.0.0.1:9", "--token-file", "token"): "cannot be reached",
     }.items():
         done = run(*arguments)

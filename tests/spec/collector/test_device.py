@@ -152,7 +152,9 @@ def test_another_public_value_is_said_to_make_no_new_study(
     before = kept_files(tmp_path)
     with pytest.raises(ArgumentError, match="week: must be one of the 2 values"):
         device.send(answers, {"week": "2026-W51"})
-    with pytest.raises(ArgumentError, match="week: has no answer"):
+    with pytest.raises(
+        ArgumentError, match="public: must have a value of the public column 'week'"
+    ):
         device.send(answers)
     assert kept_files(tmp_path) == before
 
@@ -295,7 +297,9 @@ def test_invited_people_are_asked_once_on_all_devices(tmp_path: Path) -> None:
         made.collector.invite(invited_ids(made.study.digest, codes))
         device = warner.Device(made.study, address(port), tmp_path / "me")
         answers, public = FINITE_ANSWERS[0], {"ward": "south"}
-        with pytest.raises(ArgumentError, match="ward: has no answer"):
+        with pytest.raises(
+            ArgumentError, match="public: must have a value of the public column 'ward'"
+        ):
             device.send(answers, {}, codes[0])
         with pytest.raises(ArgumentError, match="code: is missing"):
             device.send(answers, public)

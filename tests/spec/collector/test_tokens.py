@@ -124,7 +124,7 @@ def test_a_study_has_a_key_for_each_block(tmp_path: Path) -> None:
     study = study_of(DRAWN, 2)
     refused(
         ArgumentError,
-        "must have 3 keys, one for each block of questions",
+        "must have one key for each block of questions that a person can be asked, 3 in all",
         SubmissionFormat,
         study,
     )
@@ -219,7 +219,12 @@ def test_what_was_not_signed_for_it_is_refused() -> None:
         refused(Refused, "not valid for this study and its questions", form.parse, bytes(changed))
     plain = b"WRN1" + body_of(study, [token])[4:]
     refused(Refused, "must come with tokens", form.parse, plain)
-    refused(ArgumentError, "the token of each person", form.seal, {"smokes": _report(study)})
+    refused(
+        ArgumentError,
+        "ids: are missing. Pass the token of each person",
+        form.seal,
+        {"smokes": _report(study)},
+    )
 
 
 def _report(study: Study) -> object:

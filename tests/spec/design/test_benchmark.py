@@ -325,7 +325,7 @@ def test_an_interrupt_says_where_the_finished_runs_are(
         ({"mechanisms": ["LocalHashing prime=x"]}, "with a number or a text in quotes"),
         ({"methods": ["GRR"]}, "GRR is called warner.RandomizedResponse here"),
         ({"mechanisms": [lambda domain, epsilon: None]}, "must have a name for each lambda"),
-        ({"mechanisms": [RandomizedResponse(NUMBERS, 1.0)]}, "must each be a class"),
+        ({"mechanisms": [RandomizedResponse(NUMBERS, 1.0)]}, "Write RandomizedResponse without"),
         ({"mechanisms": "RandomizedResponse"}, "must be a list"),
         ({"methods": ["mel"]}, "Is 'mle' meant"),
         ({"domain": Categorical(list("abcd")), "loss": "w1"}, "w1"),

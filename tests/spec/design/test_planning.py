@@ -102,6 +102,8 @@ def test_a_plan_ranks_mechanisms_and_counts_people() -> None:
             warner.plan(**({"domain": YES_OR_NO, "epsilon": 1.0, "n": 10} | wrong))  # type: ignore[arg-type]
     with pytest.raises(WarnerError):
         warner.plan(10, 1.0, 10)  # type: ignore[arg-type]
+    with pytest.raises(WarnerError, match=r"^epsilon: must be above 0; got -1.0. Pass a positive"):
+        warner.plan(YES_OR_NO, -1, 10)
 
 
 def _made(

@@ -149,7 +149,7 @@ def test_the_audit_says_both_epsilons() -> None:
 @pytest.mark.parametrize(
     ("mechanism", "delta", "match"),
     [
-        (RR(_labels(3), 1.0), 0.001, "below 1/1000, because 1,000 people take part"),
+        (RR(_labels(3), 1.0), 0.001, r"below 0.001 \(1/1,000\), because 1,000 people take part"),
         (RR(_labels(3), 1.0), 0.0, "must be above 0"),
         (
             warner.mechanisms.UtilityOptimizedRR(_labels(3), 1.0, ["0"]),

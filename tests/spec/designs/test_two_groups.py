@@ -145,7 +145,12 @@ def test_tallies_of_the_cards_are_counts_too() -> None:
     cards = [designs.ForcedResponse(yes=p, no=0) for p in ("1/4", "3/4")]
     tallies = [Tally.from_counts(card, c) for card, c in zip(cards, case.counts, strict=True)]
     assert case.design.estimate(tallies).rows() == case.design.estimate(case.counts).rows()
-    refused(MismatchError, "another card than this group had", case.design.estimate, tallies[::-1])
+    refused(
+        MismatchError,
+        "with the card of this group; got Forced",
+        case.design.estimate,
+        tallies[::-1],
+    )
     pair = designs.ExtendedCrosswise("1/4")
     first, second = (designs.Crosswise(p) for p in ("1/4", "3/4"))
     said = {"same": 34, "different": 66}, {"same": 60, "different": 40}

@@ -315,7 +315,7 @@ def test_designs_of_two_groups_say_what_they_add() -> None:
     design = ExtendedCrosswise("1/4")
     crosswise = design.said(np.where(same, "same", "different"), card)
     assert regress(crosswise, {"age": AGE}).others == ()
-    refused(MismatchError, "cannot be chance", regress,
+    refused(MismatchError, "cannot be explained by chance", regress,
             StochasticLieDetector("1/10", "9/10").said(["no" if c == 1 else "yes" for c in card], card),
             {"age": AGE})  # fmt: skip
 
