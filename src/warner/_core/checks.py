@@ -231,6 +231,15 @@ def same_length(
 _LIBRARIES = ("pandas", "polars", "pyarrow", "pyspark")
 
 
+def another(value: Any) -> str:
+    """The kind of a value where values of this kind are expected, but not this one.
+
+    >>> another("secret"), another(7)
+    ('another string', 'another integer')
+    """
+    return f"another {kind(value).partition(' ')[2] or 'value'}"
+
+
 def kind(value: Any) -> str:
     """Return the kind of a value in words that do not tell the value.
 

@@ -325,7 +325,7 @@ class Missing:
         listed = self.empty if isinstance(self.empty, list | tuple) else None
         if listed is None or not all(isinstance(text, str) for text in listed):
             rule = 'must be a list of texts that stand for no answer, such as ["", "NA"]'
-            raise ArgumentTypeError("empty", rule, kind(self.empty))
+            raise ArgumentTypeError("empty", rule, show(self.empty))
         if len(set(listed)) < len(listed):
             raise ArgumentError("empty", "must not list a text twice", show(listed))
         object.__setattr__(self, "empty", tuple(listed))

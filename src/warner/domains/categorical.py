@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import repeat
 from typing import Any
 
 import numpy as np
 
-from warner._core.checks import integer, kind, legible
+from warner._core.checks import another, integer, kind, legible, show
 from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner._core.text import ALIKE, DIFFER, alike, look
 from warner.domains.base import (
@@ -29,6 +30,7 @@ _ANSWER_TYPES: dict[type, tuple[type, ...]] = {
     bool: (bool, np.bool_, int, np.integer),  # 1 and 0 are true and false
 }
 _BUILT_IN = frozenset(_ANSWER_TYPES)
+_MOST_LISTED = 5  # labels in a message
 SPELLING = (
     "Write the answers exactly as the labels in the study. Some answers differ from a label only "
     "in capital letters, or in spaces at the ends"
@@ -75,7 +77,8 @@ class Categorical(Domain):
         for i, label in enumerate(labels):
             if type(label) not in _ANSWER_TYPES:
                 rule = f"label {i} must be a string, an integer or a boolean"
-                raise ArgumentTypeError("values", rule, kind(label))
+                got = "a float" if isinstance(label, float) else kind(label)
+                raise ArgumentTypeError("values", rule, got)
             if isinstance(label, str):
                 legible(f"values: label {i}", label)
         self._table = {label: i for i, label in enumerate(labels)}
@@ -99,6 +102,13 @@ class Categorical(Domain):
         self._order = np.argsort(np.array(labels), kind="stable") if fit_int64 else None
 
     @property
+    def rule(self) -> str:
+        """What an answer must be, for messages: a few labels are listed."""
+        if self.size > _MOST_LISTED:
+            return super().rule
+        return f"must be one of {', '.join(map(show, self._labels))}"
+
+    @property
     def text(self) -> TextForm:
         """The labels as they stand in a text file.
 
@@ -111,7 +121,9 @@ class Categorical(Domain):
                 "must differ when they are written as texts, because files hold only texts: 1 and "
                 '"1" are then the same'
             )
-            raise ArgumentError("values", rule, ", ".join(texts[:6]))
+            ((text, _),) = Counter(texts).most_common(1)
+            same = [show(v) for v, t in zip(self._labels, texts, strict=True) if t == text]
+            raise ArgumentError("values", rule, " and ".join(same))
         return TextForm(texts, any_case=all(isinstance(v, bool) for v in self._labels))
 
     def encode(self, values: Any) -> np.ndarray:
@@ -132,7 +144,7 @@ class Categorical(Domain):
         places = map(self._table.get, answers, repeat(-1))
         index = np.fromiter(places, dtype=np.int64, count=len(answers))
         if (index < 0).any():
-            got = kind(answers[int(np.argmin(index >= 0))])
+            got = another(answers[int(np.argmin(index >= 0))])
             self._refuse(index < 0, got, self._spelling(answers, index < 0))
         return index
 

@@ -128,7 +128,9 @@ class Tagged(Domain):
         require_domain(domain)
         if domain.tags:
             rule, remedy = "must have no tags yet", "Pass the domain without tags"
-            raise ArgumentTypeError("domain", rule, ", ".join(domain.tags), remedy)
+            raise ArgumentTypeError(
+                "domain", rule, f"a domain tagged with {', '.join(domain.tags)}", remedy
+            )
         self.tags = _names(tags)
         self.domain, self.missing = domain, domain.missing
         self._placeholders = {f"@{tag}": domain.size + i for i, tag in enumerate(self.tags)}

@@ -105,9 +105,11 @@ class Grid(Domain):
             left[(cells[:, 0] * self.columns + cells[:, 1])[~outside]] = False
             if not outside.any() and np.count_nonzero(~left) == len(cells):
                 return np.flatnonzero(left)
-            problem = message(
-                "without", "must list only cells of the grid, and each cell only once"
+            got = (
+                f"the cell {tuple(cells[outside][0].tolist())}" if outside.any() else "a cell twice"
             )
+            rule = "must list only cells of the grid, and each cell only once"
+            problem = message("without", rule, got)
         raise ArgumentError(problem)
 
     @cached_property

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from warner._core.checks import choice, integer, kind, real, show
+from warner._core.checks import another, choice, integer, kind, real, show
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -277,7 +277,6 @@ _EPOCH = datetime.date(1970, 1, 1).toordinal() - 1  # days before numpy's first 
 _MONTHS = (1970 - 1) * 12  # months before numpy's first month
 _LAST = datetime.date.max
 _SIZES = {"day": _LAST.toordinal(), "week": -(-_LAST.toordinal() // 7), "month": 12 * _LAST.year}
-_ISO_DATE = "must be an ISO date such as 2024-05-31"
 _LABELS = {
     "week": re.compile(r"([0-9]{4})-W([0-9]{2})"),
     "month": re.compile(r"([0-9]{4})-([0-9]{2})"),
@@ -314,6 +313,10 @@ class Dates(Domain):
             "month": "a date such as 2026-12-28 or a month such as 2026-12",
         }[self.unit]
 
+    @property
+    def rule(self) -> str:
+        return f"must be {self.form}"
+
     def remedy_of(self, value: Any, column: str | None) -> str | None:
         """What to do about a value that is no date, where it says so; ``column`` is its name.
 
@@ -345,8 +348,9 @@ class Dates(Domain):
             if position is None:
                 position = self._place(date)
                 if position is None:
-                    got = "an empty text" if date == "" else kind(date)
-                    raise ValuesError(i, _ISO_DATE, got, self.remedy)
+                    got = another(date) if date and isinstance(date, str) else kind(date)
+                    got = "an empty text" if date == "" else got
+                    raise ValuesError(i, self.rule, got, self.remedy)
                 if type(date) is str:
                     cache[date] = position
             index[i] = position
@@ -358,7 +362,8 @@ class Dates(Domain):
         day = days.astype(np.int64) + _EPOCH
         outside = np.isnat(days) | (day < 0) | (day >= _SIZES["day"])
         if outside.any():
-            raise ValuesError(int(np.argmax(outside)), _ISO_DATE, "no date in the years 1 to 9999")
+            got = "a missing date, or one outside the years 1 to 9999"
+            raise ValuesError(int(np.argmax(outside)), self.rule, got)
         if self.unit == "month":
             return np.asarray(days.astype("datetime64[M]").astype(np.int64) + _MONTHS)
         return np.asarray(day // 7 if self.unit == "week" else day)

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from warner._core.checks import kind, show
+from warner._core.checks import another, kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, EmptyError, ValuesError
 from warner.domains.base import Domain, StudyEntry
 from warner.domains.categorical import Categorical
@@ -153,7 +153,7 @@ class Items(Product):
         for position, text in enumerate(texts):
             if text not in _TICKED:
                 rule = "must be no or yes, false or true, or 0 or 1"
-                got = kind(answers[position]) if text not in _BLANK else "a blank cell"
+                got = another(answers[position]) if text not in _BLANK else "a blank cell"
                 raise ValuesError(position, rule, got)
         return np.array(["no", "yes"])[[_TICKED[text] for text in texts]]
 

@@ -129,11 +129,11 @@ class Product(Domain):
             raise ArgumentTypeError("values", rule, kind(values), remedy)
         missing = [name for name in self.attributes if name not in list(names)]
         if missing:
-            needed = f"Add it; the columns that are needed are {', '.join(self.attributes)}"
+            needed = f"The columns that are needed are {', '.join(self.attributes)}"
             lacking = self.attributes[missing[0]]
             if spelled := getattr(lacking, "spelled", ""):  # of items that people tick
                 needed += f". {spelled}"
-            raise ArgumentError("values", f"has no column {missing[0]!r}", None, needed)
+            raise ArgumentError("values", f"have no column {missing[0]!r}", None, needed)
         return values
 
     def _columns_of_rows(self, rows: Sequence[Any]) -> dict[str, list[Any]]:

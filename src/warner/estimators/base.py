@@ -474,12 +474,14 @@ def log_likelihood_at(data: LikelihoodData, theta: ArrayLike) -> float | np.ndar
     thetas = numbers_of("theta", theta)
     if thetas.ndim == 0 or thetas.shape[-1] != size:
         rule = f"must have {size} shares in each row, one for each value"
-        raise ArgumentError("theta", rule, str(thetas.shape), _ORDER)
+        raise ArgumentError("theta", rule, f"an array of shape {thetas.shape}", _ORDER)
     columns = thetas.reshape(-1, size).T
     if not np.isfinite(columns).all() or (columns < 0).any() or (_off(columns) > 1e-9).any():
         worst = int(np.argmax(_off(columns))) if np.isfinite(columns).all() else 0
         rule = "must have shares of at least 0 that add up to 1"
-        raise ArgumentError("theta", rule, f"sum {columns[:, worst].sum():.6g}")
+        total, least = columns[:, worst].sum(), columns.min()
+        got = f"the sum {total:.6g} and the smallest share {least:.6g}"
+        raise ArgumentError("theta", rule, got)
     observed = data.weights > 0
     w = data.weights[observed]
     copies = channel.rows_per_report
@@ -709,7 +711,7 @@ def require_fit(name: str, fit: Fit, size: int) -> None:
     shares = np.asarray(fit.probabilities)
     if shares.shape != (size,):
         rule, remedy = f"must return {size} shares, one for each value", "Give each value a share"
-        raise ArgumentError(name, rule, str(shares.shape), remedy)
+        raise ArgumentError(name, rule, f"an array of shape {shares.shape}", remedy)
     bad = int((~np.isfinite(shares)).sum())
     if bad:
         rule, remedy = "must return finite shares", "Is there a division by zero?"

@@ -121,9 +121,9 @@ class Inversion(Estimator):
         choice("rest", self.rest, ("spread", "discard"))
         for name in ("alpha", "rest"):
             if self.constraint != "threshold" and getattr(self, name) != getattr(Inversion, name):
-                rule = "needs constraint='threshold'"
+                rule = "can be used only with constraint='threshold'"
                 remedy = f"Leave out the argument {name}, or pass constraint='threshold', too"
-                raise ArgumentError(name, rule, show(getattr(self, name)), remedy)
+                raise ArgumentError(name, rule, None, remedy)
 
     @property
     def sources(self) -> tuple[str, ...]:

@@ -543,7 +543,8 @@ def known_components(
             continue
         index = np.unique(_places(domain, name, values))
         if taken[index].any():
-            raise ArgumentError(name, "must not name a value twice", show(list(values)))
+            value = domain.decode(index[taken[index]])[0]
+            raise ArgumentError(name, "must not name a value twice", show(value))
         taken[index] = True
         labels[index] = index[0] if name == "groups" else -1
     if (labels < 0).all():
@@ -671,7 +672,7 @@ class MixtureReduction(Estimator):
             self.inner, Estimator
         ):
             rule = "must be 'em', 'mle', an estimator such as Inversion('project'), or None"
-            raise ArgumentError("inner", rule, kind(self.inner))
+            raise ArgumentError("inner", rule, show(self.inner))
         choice("operation", self.operation, ("merge", "prune", None))
         choice("select", self.select, ("lowest", "half", "window", None))
         choice("premerge", self.premerge, (False, True))
@@ -680,8 +681,8 @@ class MixtureReduction(Estimator):
             integer("k_min", self.k_min, 1)
         require_positive(self, "tiny", zero=True)
         if self.tiny and not self.premerge:
-            rule = "needs premerge=True"
-            raise ArgumentError("tiny", rule, show(self.tiny), "Pass premerge=True")
+            rule = "can be used only with premerge=True"
+            raise ArgumentError("tiny", rule, None, "Leave out tiny, or pass premerge=True")
         if not is_list(self.groups) or not all(map(is_list, self.groups)):
             rule = "must be lists of values"
             remedy = "For example [['a', 'b'], ['c', 'd']]"

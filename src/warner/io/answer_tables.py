@@ -174,8 +174,11 @@ def _excel(data: bytes, shown: str, names: Sequence[str]) -> AnswerTable | None:
     headers, filled = _safely(shown, partial(_headers, data))
     fits = [title for title, header in headers.items() if header and set(names) <= set(header)]
     if len(fits) > 1 and names:
-        rule = f"has the column{'s' * (len(names) > 1)} {', '.join(names)} on more than one sheet"
-        raise FileError(shown, rule, ", ".join(fits), "Keep only the sheet with the answers")
+        rule = (
+            f"has the column{'s' * (len(names) > 1)} {', '.join(names)} on several sheets: "
+            f"{', '.join(fits)}"
+        )
+        raise FileError(shown, rule, None, "Keep only the sheet with the answers")
 
     def fit(title: str) -> tuple[int, bool, bool]:
         """How well a sheet fits: a note is a sheet of one column, or of a line alone."""
@@ -197,7 +200,7 @@ def _safely(shown: str, work: Callable[[], Any]) -> Any:
             raise
         except Exception:
             pass
-    rule = "cannot be read as an Excel file"
+    rule = "looks like an Excel file, but cannot be read"
     remedy = "Save it again in Excel, or as CSV UTF-8"
     raise FileError(shown, rule, None, remedy)
 

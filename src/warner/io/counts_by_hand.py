@@ -122,7 +122,7 @@ class CountsByHand:
             )
             if unknown[0].lower() == PART:
                 remedy = (
-                    'If this is a result of "warner sql", rename the column of counts to "reports"'
+                    'If "warner sql" made this table, its column of counts must be called "reports"'
                 )
             raise FileError(self.path, rule, None, remedy)
         keys = list(dict.fromkeys(line.key for line in self._lines))
@@ -194,7 +194,9 @@ class CountsByHand:
         # A design for paper has a text, such as crosswise:1/4.
         of_study = getattr(mechanism, "text", type(mechanism).__name__)
         if line.design not in ("", of_study):
-            rule = f"was counted from a sheet with {line.design}, but the design here is {of_study}"
+            rule = (
+                f"was counted from a sheet with {line.design}, but you gave the design {of_study}"
+            )
             remedy = "Give the design or the study of the printed sheet"
             raise FileError(self._where(line), rule, None, remedy)
         try:
@@ -277,7 +279,8 @@ def as_long(
             whole, several = names[totals[0]], sum(counts.values())
             total = _people(where, whole, cells[totals[0]].strip())
             if total < several or (not rest and total > several):
-                rule = f"{' and '.join(counts)} add up to {several:,}, but {whole} is {total:,}"
+                sum_of_words = f"{' + '.join(counts)} is {several:,}"
+                rule = f"{sum_of_words}, but {whole}, the number of all people, is {total:,}"
                 raise FileError(
                     where, rule, None, f"Correct the counts, or remove the column {whole}"
                 )

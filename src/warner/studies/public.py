@@ -43,7 +43,9 @@ def public_columns(stated: Mapping[str, Any], taken: Iterable[str]) -> dict[str,
                 raise broken((), rule, None, "Rename one of them", where)
             columns[name] = _column(name, spec, where)
             columns[name].is_public = True
-            columns[name].remedy = f"Declare the value in [{where}], or correct it in the answers"
+            if not isinstance(columns[name], Dates):
+                remedy = f"Declare the value in [{where}], or correct it in the answers"
+                columns[name].remedy = remedy
     log.refuse()
     return columns
 

@@ -385,4 +385,4 @@ def test_counts_may_be_a_pattern(lake_of_lakes_of_engines: Path) -> None:
     text = Path(files[0]).read_text().replace("reports", "count", 1)
     Path(files[0]).write_text(text)
     said = run("tally", "--counts", files[0], *counted, "-o", "c.json", ok=False).stderr
-    assert 'rename the column of counts to "reports"' in said
+    assert 'its column of counts must be called "reports"' in said

@@ -295,7 +295,7 @@ def test_counts_that_do_not_name_their_design_say_which_one_is_taken() -> None:
     tally = ("tally", "--counts", "form.csv", "--study", "paper.toml", "-o", "t.json")
     assert "has no column paper_design" not in run(*tally).stderr
     Path("paper.toml").write_text(PAPER.replace("forced:1/6,1/6", "forced:1/12,1/12"))
-    assert "but the design here is" in run(*tally, ok=False).stderr
+    assert "but you gave the design" in run(*tally, ok=False).stderr
 
 
 def test_a_file_that_does_not_exist_is_named_before_a_form() -> None:

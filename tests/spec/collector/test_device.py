@@ -150,7 +150,9 @@ def test_another_public_value_is_said_to_make_no_new_study(
     assert remedy in line and ("[repeat]" in remedy) == ("[repeat]" in line)
     # What a new device refuses is refused by a device that has sent, too.
     before = kept_files(tmp_path)
-    with pytest.raises(ArgumentError, match="week: must be one of the 2 values"):
+    with pytest.raises(
+        ArgumentError, match="week: must be one of '2026-W49', '2026-W50'; got another string"
+    ):
         device.send(answers, {"week": "2026-W51"})
     with pytest.raises(
         ArgumentError, match="public: must have a value of the public column 'week'"
@@ -204,7 +206,7 @@ def test_wrong_answers_are_refused_whatever_is_drawn(tmp_path: Path, bodies: lis
         for question in right:
             with pytest.raises(ArgumentError) as refused:
                 device.send(right | {question: "secret"})
-            assert str(refused.value).startswith(f"{question}: must be one of the 2 values")
+            assert str(refused.value).startswith(f"{question}: must be one of 'no', 'yes'; got")
             assert "secret" not in str(refused.value)
         assert [*kept_files(tmp_path / str(i))] == ["lock"]
     assert not bodies
@@ -264,7 +266,7 @@ def test_a_lost_reply_leads_to_the_same_bytes(
             "drinks: has no answer. Pass the answer, or None if the person gave no answer.",
         ),
         (ANSWERS | {"typo": 1}, "answers: can have only these names: smokes, drinks; got"),
-        (ANSWERS | {"smokes": "secret"}, "smokes: must be one of the 2 values; got a string."),
+        (ANSWERS | {"smokes": "secret"}, "smokes: must be one of 'no', 'yes'; got another string."),
         (ANSWERS | {"drinks": 4217}, "drinks: must be"),
     ],
 )

@@ -795,7 +795,7 @@ def test_a_report_page_is_written_from_counts_and_from_a_table(tmp_path: Path) -
         ([*_LONG, ["60+", "same", 3]], [], "no count of 'different' where age is 60+"),
         ([*_LONG, _LONG[1]], [], "several counts of 'same' where age is 18-29"),
         ([["age", "yes", "no"], ["old", 3, 4]], [], "has no column with what people said"),
-        ([*_WITH_TOTALS, [3, "60+", 4]], [], "Same add up to 4, but n is 3"),
+        ([*_WITH_TOTALS, [3, "60+", 4]], [], "Same is 4, but n, the number of all people, is 3"),
         (_WIDE, ["--by", "aeg"], "has no column 'aeg'. Is 'age' meant?"),
         (_PEOPLE, ["--by", "Age"], "has no column 'Age'. Is 'age' meant?"),
         (

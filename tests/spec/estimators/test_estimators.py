@@ -161,11 +161,11 @@ MIXTURE = literature.MixtureReduction
             for v in ("clip", 1, True, ["project"])
         ),
         (warner.Inversion, {"weights": "sizes"}, "weights"),
-        (warner.Inversion, {"alpha": 0.01}, "alpha: needs constraint='threshold'"),
+        (warner.Inversion, {"alpha": 0.01}, "alpha: can be used only with constraint='threshold'"),
         (
             warner.Inversion,
             {"constraint": "project", "rest": "discard"},
-            "rest: needs constraint='threshold'",
+            "rest: can be used only with constraint='threshold'",
         ),
         (
             warner.Inversion,
@@ -196,7 +196,7 @@ MIXTURE = literature.MixtureReduction
         (MIXTURE, {"premerge": "yes"}, "premerge"),
         *((MIXTURE, {"groups": v}, "groups: must be lists of values") for v in ("ab", ["ab"])),
         (MIXTURE, {"absent": "a"}, "absent: must be a list of values"),
-        (MIXTURE, {"tiny": 1.0}, "tiny: needs premerge=True"),
+        (MIXTURE, {"tiny": 1.0}, "tiny: can be used only with premerge=True"),
         (MIXTURE, {"tiny": -1.0, "premerge": True}, "tiny: must be at least 0"),
         *((literature.SmoothedEM, {"tolerance": v}, "tolerance") for v in (-1e-9, math.nan, None)),
         *((literature.SmoothedEM, {"steps": v}, "steps") for v in (0, 1.5)),

@@ -297,7 +297,7 @@ def test_an_absent_value_that_was_reported_truthfully_is_refused() -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ({"groups": [["v0", "v1"], ["v1", "v2"]]}, "groups: must not name a value twice"),
+        ({"groups": [["v0", "v1"], ["v1", "v2"]]}, "groups: must not name a value twice; got 'v1'"),
         ({"groups": [["v0", "v1"]], "absent": ["v1"]}, "absent: must not name a value twice"),
         ({"groups": [["v0", "w"]]}, "groups: must be among the 40 values of the domain; got 'w'"),
         ({"absent": FORTY.labels}, "absent: must leave at least one value"),

@@ -86,7 +86,7 @@ def test_a_gap_makes_floats_of_a_column_and_changes_no_answer(domain: Domain) ->
             np.array([1.0, np.nan]),
             "position 1: must be .*int; got NaN. For missing answers use warner",
         ),
-        ([1.0, 2], "position 1: must be one of the 2 values; got an integer"),
+        ([1.0, 2], "position 1: must be one of .*; got an"),
         (["True"], "position 0: must be .*int; got a string"),
     ],
 )

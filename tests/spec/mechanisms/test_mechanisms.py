@@ -97,7 +97,7 @@ def test_messages_state_name_rule_value_and_remedy() -> None:
     assert said == "epsilon: must be above 0; got -1.0. Pass a positive number such as 1.0."
     said = refused(ValuesError, "", warner.Categorical(["no", "yes"]).encode, ["no", "perhaps"])
     assert said == (
-        "values: position 1: must be one of the 2 values; got a string. "
+        "values: position 1: must be one of 'no', 'yes'; got another string. "
         "Correct the answers, or allow one more value, such as 'other'."
     )
 

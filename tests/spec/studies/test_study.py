@@ -53,7 +53,7 @@ def test_attributes_that_differ_only_in_case_are_refused_before_anything_is_writ
         (("epsilon = 1.0", "epsilon = true"), "attributes.smokes.epsilon"),
         (
             ('values = ["no", "yes"]', 'values = ["1", 1]'),
-            "must differ when they are written as texts",
+            "1 and \"1\" are then the same; got '1' and 1",
         ),
         (
             ("RandomizedResponse", "MatrixMechanism"),
