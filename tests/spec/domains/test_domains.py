@@ -327,6 +327,11 @@ def test_cells_to_leave_out_that_are_none_are_refused(without: Any) -> None:
     refused(WarnerError, r"without|cells|values", Grid, 3, 3, without=without)
 
 
+def test_a_cell_outside_the_grid_is_shown() -> None:
+    refused(ArgumentError, r"got the cell \(3, 0\)", Grid, 3, 3, without=[(1, 1), (3, 0)])
+    refused(ArgumentError, "got a cell twice", Grid, 3, 3, without=[(1, 1), (1, 1)])
+
+
 def test_at_least_two_cells_are_left() -> None:
     with pytest.raises(ArgumentError, match="number of cells that are left"):
         Grid(2, 2, without=[(0, 0), (0, 1), (1, 0)])

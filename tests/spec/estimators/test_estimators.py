@@ -90,7 +90,7 @@ class Returns(Estimator):
     ("case", "message"),
     [
         ("NaN", "finite shares; got 4 that are not finite"),
-        ("short", r"must return 4 shares, one for each value; got \(3,\)"),
+        ("short", r"must return 4 shares, one for each value; got an array of shape \(3,\)"),
         ("twice", "shares of at least 0 that add up to 1 if the status is EXACT; got the sum 2"),
         ("array", "_fit must return a Fit; got a ndarray"),
         ("None", "_fit must return a Fit; got None"),
@@ -187,7 +187,7 @@ MIXTURE = literature.MixtureReduction
         *((BIAS, {"alpha": v}, "alpha") for v in ("best", -0.1, None, True)),
         (BIAS, {"ridge": 0}, "ridge"),
         (BIAS, {"tolerance": 0.0}, "tolerance"),
-        *((MIXTURE, {"inner": v}, "inner") for v in ("newton", 3)),
+        *((MIXTURE, {"inner": v}, f"or None; got {v!r}") for v in ("newton", 3)),
         (MIXTURE, {"operation": "split"}, "operation"),
         (MIXTURE, {"select": "random"}, "select"),
         *((MIXTURE, {"tau": v}, "tau") for v in (0, math.nan)),

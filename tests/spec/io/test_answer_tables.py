@@ -147,7 +147,10 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
         "cannot be read as JSON at line 2",
     ),
     "too deep": ("[" * 10**5, "cannot be read as JSON"),
-    "another label": (f'{{"smokes": "{SECRET}", "units": 1}}', "data row 1: must be one of 'yes', 'no'; got another text"),
+    "another label": (
+        f'{{"smokes": "{SECRET}", "units": 1}}',
+        "data row 1: must be one of 'yes', 'no'; got another text",
+    ),
     "a fraction": ('{"smokes": "yes", "units": 2.5}', "data row 1: must be a whole number"),
     "a tally": ('{"format":"warner-tally","attributes":{}}', "was written by warner"),
     "cut feather": (b"ARROW1\0\0" + SECRET.encode(), "cannot be read as Feather"),

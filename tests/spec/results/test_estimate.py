@@ -611,6 +611,11 @@ def test_what_is_no_distribution_over_the_domain_is_refused(theta: object) -> No
         _result().log_likelihood_at(theta)  # type: ignore[arg-type]
 
 
+def test_the_share_below_zero_is_shown() -> None:
+    with pytest.raises(ArgumentError, match=r"got the sum 1 and the smallest share -0\.1"):
+        _result().log_likelihood_at([0.5, 0.6, -0.1])
+
+
 def test_a_marginal_refers_to_the_joint_estimate() -> None:
     people = Product(sex=Categorical(["f", "m"]), smokes=Categorical(["no", "yes"]))
     mechanism = warner.RandomizedResponse(people, 1.0)
