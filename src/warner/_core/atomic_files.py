@@ -97,8 +97,8 @@ def require_new(path: str | os.PathLike[str]) -> None:
 def _is_there(path: str | os.PathLike[str]) -> FileError:
     rule = "already exists, and warner never overwrites a report file"
     remedy = (
-        "For other answers, choose another name. For the answers of this file, use this file: to "
-        "randomise them again would protect people less"
+        "If it has the reports of these answers, use it: to randomise the answers again would "
+        "protect people less. For other answers, choose another name"
     )
     return FileError(without_secrets(str(path)), rule, None, remedy)
 

@@ -24,6 +24,11 @@ def show(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
+def _with_kind(value: Any) -> str:
+    """A parameter of a wrong type for a message: 'None', or its text and its kind."""
+    return "None" if value is None else f"{show(value)} ({kind(value)})"
+
+
 def legible(name: str, text: str) -> str:
     """Return a label or a name, refused where a page or a terminal cannot show it."""
     if (character := unreadable(text)) is not None:
@@ -40,9 +45,7 @@ def integer(
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
         whole = isinstance(value, float) and value.is_integer()
         written = f"Write {int(value):_}" if whole else remedy
-        raise ArgumentTypeError(
-            name, "must be a whole number", f"{show(value)} ({kind(value)})", written
-        )
+        raise ArgumentTypeError(name, "must be a whole number", _with_kind(value), written)
     number = int(value)
     if number < low or (high is not None and number > high):
         rule = f"must be at least {low}" if high is None else f"must be from {low} to {high}"
@@ -62,7 +65,7 @@ def real(
 ) -> float:
     """Return ``value`` as a finite float within limits; booleans, strings and NaN are refused."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
-        raise ArgumentTypeError(name, "must be a number", f"{show(value)} ({kind(value)})", remedy)
+        raise ArgumentTypeError(name, "must be a number", _with_kind(value), remedy)
     number = as_float(value)
     if not math.isfinite(number):
         raise ArgumentError(name, "must be a finite number", show(number), remedy)
@@ -89,32 +92,27 @@ def probability(name: str, value: Any) -> float:
     return real(name, value, remedy, above=0, below=1)
 
 
-def confidence_level(value: Any) -> float:
+def confidence_level(value: Any, name: str = "level") -> float:
     """Return the level of an interval or a test as a float in [0.5, 1)."""
     if isinstance(value, str):
         remedy = "For the interval of one value, call result[value].interval()"
-        raise ArgumentTypeError("level", "must be a number such as 0.95", kind(value), remedy)
-    level = real("level", value)
+        raise ArgumentTypeError(name, "must be a number such as 0.95", show(value), remedy)
+    level = real(name, value)
     error_in = level / 100 if 1 <= level <= 50 else level  # of 5 %, or of .05
     if 0 < error_in <= 0.5 and level != 0.5:
         rule = (
-            "must be at least 0.5, because the level is the chance that an interval contains the "
-            "true value"
+            "must be at least 0.5 and below 1, because it is the chance that an interval contains "
+            "the true value"
         )
-        raise ArgumentError("level", rule, show(level), f"Did you mean {1 - error_in:g}?")
-    level = probability("level", level)
-    return level
+        raise ArgumentError(name, rule, show(level), f"Did you mean {1 - error_in:g}?")
+    return probability(name, level)
 
 
 def budget(value: Any, name: str = "epsilon", infinite: bool = False) -> float:
     """Return ``value`` as a privacy budget in nats."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
-        raise ArgumentTypeError(
-            name,
-            "must be a number",
-            "None" if value is None else f"{show(value)} ({kind(value)})",
-            "Pass a positive number such as 1.0",
-        )
+        remedy = "Pass a positive number such as 1.0"
+        raise ArgumentTypeError(name, "must be a number", _with_kind(value), remedy)
     number = as_float(value)
     if math.isnan(number) or number <= 0:
         raise BudgetError(
@@ -145,7 +143,8 @@ def choice(
         near = (elsewhere or {}).get(value.lower()) if is_other else None
         if near is None and _is_text(value):
             near = meant(value, filter(_is_text, allowed))
-        rule = f"must be one of {', '.join(map(repr, allowed))}"
+        one_of = "one of " if len(allowed) > 1 else ""
+        rule = f"must be {one_of}{', '.join(map(repr, allowed))}"
         raise ArgumentError(name, rule, show(value), near)
     return value
 
@@ -209,7 +208,8 @@ def distribution(
     array = numbers_of(name, value)
     if array.ndim != 1 or (size is not None and array.size != size):
         rule = "must be a list of numbers" if size is None else f"must be a list of {size} numbers"
-        raise ArgumentError(name, rule, f"an array of shape {array.shape}")
+        got = f"{array.size} numbers" if array.ndim == 1 else f"an array of shape {array.shape}"
+        raise ArgumentError(name, rule, got)
     if not np.isfinite(array).all() or (array < 0).any() or abs(array.sum() - 1) > tolerance:
         least = f" and the smallest number {array.min():.6g}" if (array < 0).any() else ""
         rule = "must be shares: numbers of at least 0 that add up to 1"

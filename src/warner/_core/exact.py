@@ -155,10 +155,10 @@ def power_below(base: Fraction, times: int) -> Fraction:
     return Fraction(power, 1 << _FIXED)
 
 
-def check_representable(epsilon: float, smallest: Decimal, event: str) -> None:
+def check_representable(epsilon: float, smallest: Decimal) -> None:
     """Refuse probabilities that are too small for 64-bit thresholds (METHODS 8)."""
     if smallest < SMALLEST:
-        rule = f"is too large: {event} would have probability {float(smallest):.3g}"
+        rule = f"is too large: it needs a probability of {float(smallest):.3g}"
         rule = f"{rule}, and 64-bit random numbers allow at least {float(SMALLEST):.0e}"
         remedy = "Pass a smaller epsilon, or use fewer values"
         raise BudgetError("epsilon", rule, repr(epsilon), remedy)

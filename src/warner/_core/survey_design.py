@@ -235,7 +235,7 @@ class DrawnSample:
         clusters = np.bincount(pairs[0], minlength=len(labels))
         if (clusters < 2).any():
             needed = f"at least 2 clusters of {self.design.cluster!r} in each group"
-            got = f"1 cluster in {labels[int(np.argmin(clusters))]}"
+            got = f"1 cluster in the group {labels[int(np.argmin(clusters))]}"
             raise self.alone("group", needed, got)
 
     def alone(self, what: str, needed: str, got: str | None = None) -> ArgumentError:

@@ -222,9 +222,14 @@ def files_of(path: str) -> list[DataFile]:
         name = in_one_line(redacted_address(path))
         many = plural(len(left_out), "file was", "files were")
         whose = "its name has" if len(left_out) == 1 else "their names have"
-        first = in_one_line(redacted_address(left_out[0]))
-        note(f"{name}: {many} left out, because {whose} no known ending. The first is {first}.")
+        shown = [in_one_line(redacted_address(each)) for each in left_out]
+        note(f"{name}: {many} left out, because {whose} no known ending. {_example(shown)}")
     return members
+
+
+def _example(names: Sequence[str]) -> str:
+    """A sentence with the name of a file, or of the first of several."""
+    return f"{'It is' if len(names) == 1 else 'The first is'} {names[0]}."
 
 
 def _refuse_alike(sources: Mapping[str, Sequence[DataFile]]) -> None:
@@ -252,12 +257,12 @@ def _refuse_repeated(paths: Sequence[str], sources: Mapping[str, Sequence[DataFi
         for file in members:
             first, other = seen.setdefault(file.place, (path, file.name))
             if first != path:
-                got = f"{redacted_address(first)} and {redacted_address(path)}"
-                rule = f"is in both {got}, and would be counted twice"
-                raise ArgumentError(file.name, rule, None, "Name it only once")
+                a, b = redacted_address(first), redacted_address(path)
+                rule = f"is in both {a} and {b}, and would be counted twice"
+                raise ArgumentError(file.name, rule, None, f"Leave out {a} or {b}")
             if other != file.name:
                 rule = f"is the same file as {other}, and would be counted twice"
-                raise ArgumentError(file.name, rule, None, "Name it only once")
+                raise ArgumentError(file.name, rule, None, "Leave out one of the two files")
 
 
 @dataclass
@@ -523,7 +528,7 @@ def _say(sums: Sequence[GroupTotals], is_open: bool) -> None:
     for one in sums:
         if one.empty:
             many = plural(len(one.empty), "file has no rows", "files have no rows")
-            note(f"{one.path}: {many}. The first is {one.empty[0]}.")
+            note(f"{one.path}: {many}. {_example(one.empty)}")
         marked = any(t.simulated for tallies in one.totals.values() for t in tallies.values())
         if one.foreign:
             foreign.setdefault(("" if one.named else one.codes, marked), []).append(one)
@@ -760,8 +765,8 @@ class Checkpoint:
                 self._known[file.path] = left.pop(names.pop(file.name))
         if left:
             many = "1 file that is" if len(left) == 1 else f"{len(left):,} files that are"
-            first = min(entry["file"] for entry in left.values())
-            rule = f"holds counts of {many} not named in this command; the first is {first}"
+            shown = _example(sorted(entry["file"] for entry in left.values()))
+            rule = f"holds counts of {many} not named in this command. {shown.removesuffix('.')}"
             remedy = f"Put removed files back, and name all counted files. {self._anew}"
             raise ArgumentError(self._path, rule, None, remedy)
 

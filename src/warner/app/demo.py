@@ -49,7 +49,7 @@ def run(folder: Path, rng: np.random.Generator | None, simulation: bool) -> None
     standing = [folder / name for name in _FILES if (folder / name).exists()]
     if standing and not (standing[0].name == _FILES[0] and standing[0].read_bytes() == example):
         rule = "must be a new folder, or the folder of an earlier demonstration"
-        raise ArgumentError("--output", rule, str(folder), "Choose another name")
+        raise ArgumentError("--output", rule, repr(str(folder)), "Choose another name")
     (folder / "reports.parquet").unlink(missing_ok=True)
     write_whole(folder / "study.toml", example)
     study = Study.load(folder / "study.toml")

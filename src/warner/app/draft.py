@@ -546,7 +546,8 @@ def _with_lines(
     if start is None:
         inner = next((i for i, path in heads if path[:2] == table_path), None)
         if inner is None:
-            raise StudyError(where, "is not a table", None, _TABLES)
+            remedy = f"Write it as a table of its own, with the line [{where}]"
+            raise StudyError(where, "is not a table", None, remedy)
         before = [f"[{'.'.join(map(toml_key, table_path))}]", *lines, ""]
         return newline.join([*old[:inner], *before, *old[inner:]]) + newline
     stop = next((i for i, _ in heads if i > start), len(old))

@@ -113,8 +113,8 @@ class Ledger:
             record = series([file.path for file in self._files if file.before(group)], "and")
             raise ArgumentError(
                 "standard input" if self._answers == "-" else self._answers,
-                f"holds answers that were randomised before: {those}. According to {record}, "
-                f"epsilon = {spent:.10g} was spent on them",
+                f"{those} were randomised before. According to {record}, epsilon = {spent:.10g} "
+                "was spent on them",
                 None,
                 f"{remedy}. With --again, warner makes new reports, and each person spends epsilon "
                 f"= {in_all:.10g} in all",

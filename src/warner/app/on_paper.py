@@ -427,7 +427,7 @@ class OnPaper:
             rest = [column for column in tally.names if column != group[0]]
             tally = tally.by(*rest) if rest else tally.total()
         if said.codes:
-            say(f"{where}: {said.codes}.")
+            say(f"{where}: the codes mean {said.codes}.")
         if said.repeated:  # also with --quiet
             warning(
                 f"{where}: {said.repeated}. If these are the same people, delete one copy: people "

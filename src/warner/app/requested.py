@@ -198,7 +198,7 @@ def backgrounds(
             if not tags:
                 rule = 'is for questions with tags such as "@home", but no question here has tags'
                 raise ArgumentError("--background", rule, repr(option), "Leave out --background")
-            rule = f"must be TAG=FILE with one of the tags {tags}, and each tag only once"
+            rule = f"must be TAG=FILE with a tag of the questions ({tags}), and each tag only once"
             raise ArgumentError("--background", rule, repr(option))
         shares = _shares(path, domains[places[0]].untagged)
         hidden.setdefault(places[0], {})[tag] = shares

@@ -41,6 +41,7 @@ from warner.reports.tally import (
     merge,
     merge_apart,
     parse_tallies,
+    require_same,
     require_same_origin,
     save_tallies,
 )
@@ -409,7 +410,7 @@ def _refuse_common(parts: Mapping[str, dict[str, Tally]]) -> None:
         many = plural(len({m for m, *_ in of_path & marks[other]}), "file", "files")
         if AND_OTHERS in files[path] | files[other]:
             many = f"at least {many}"
-        got = f"{other} and {path}, which both hold the reports of {many}"
+        got = f"{other} and {path}, which have the reports of {many} in common"
         within = {
             marks[a] <= marks[b] and AND_OTHERS not in files[a]: a
             for a, b in ((path, other), (other, path))
@@ -550,7 +551,7 @@ def refuse_overwriting(output: str | None, *inputs: str) -> None:
             continue  # no such file, or a standard input that is no file of the system
         if os.path.samestat(target, status):
             rule = "must not be one of the inputs"
-            raise ArgumentError("output", rule, str(output), "Choose another name")
+            raise ArgumentError("--output", rule, str(output), "Choose another name")
 
 
 def refuse_shared_outputs(*outputs: tuple[str, str | None]) -> None:
@@ -586,19 +587,16 @@ def add_tallies(
         try:
             total = {n: merge_apart([total[n], t]) if total else t for n, t in tallies.items()}
         except MismatchError as error:
-            differ = any(tallies[name].header != t.header for name, t in total.items())
-            same = all(
-                tallies[name].header.get("domain") == t.header.get("domain")
-                for name, t in total.items()
-            )
-            problem = (
-                f"{error} {_TOGETHER} {' '.join(map(shlex.quote, inputs or parts))}"
-                if differ and same
-                else str(error)
-            )
+            problem = error
         else:
             continue
-        raise MismatchError(problem)
+        headers = [(tally.header, tallies[name].header) for name, tally in total.items()]
+        one_kind = all(ours.get("domain") == theirs.get("domain") for ours, theirs in headers)
+        run = f"{_TOGETHER} {' '.join(map(shlex.quote, inputs or parts))}"
+        stated = {"remedy": run} if one_kind else {}
+        for ours, theirs in headers:
+            require_same(ours, theirs, f"{first} and {path}", **stated)
+        raise problem
     refuse_equal(parts, allow_equal, whatever_name=True)
     if total and not allow_equal:
         refuse_copies(ALL_FILES if len(parts) > 1 else first, total)
@@ -607,10 +605,7 @@ def add_tallies(
     return {name: tally.of_files(marks) for name, tally in total.items()}
 
 
-_TOGETHER = (
-    "Tallies of answers that were randomised in different ways cannot be added. To estimate them "
-    "together, run: warner estimate"
-)
+_TOGETHER = "Do not add them. To estimate them together, run: warner estimate"
 
 
 def require_study(file: ReportFile, study: Study, together: bool) -> ReportFile:

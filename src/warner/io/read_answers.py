@@ -537,7 +537,7 @@ class LeftOut(NamedTuple):
         """How many people they are, and what is assumed of them."""
         if not self.people:
             return f"all {self.among:,} people have an entry in the columns that are used"
-        cells = ", ".join(f"{name} {count:,}" for name, count in self.columns.items() if count)
+        cells = ", ".join(f"{count:,} in {name}" for name, count in self.columns.items() if count)
         return (
             f"{self.people:,} of {self.among:,} people are left out, because they have no entry in "
             f"a column that is used ({cells}). This assumes that these people do not differ "

@@ -183,7 +183,7 @@ class Geometric(Noise):
             raise ArgumentTypeError("domain", rule, type(domain).__name__, remedy)
         super().__init__(domain, epsilon)
         e = exp(-self.requested)
-        check_representable(self.requested, e, "a step of the noise")
+        check_representable(self.requested, e)
         self._set_noise(domain.size - 1, up(e), reach, self.requested)
         self._given, self.distance_unit = reach, 1.0
         self.check_realisable()
@@ -306,7 +306,7 @@ class Laplace(Noise):
         self._span = Fraction(steps if self.sensitivity is None else self.sensitivity)
         nats = Fraction(self.requested) / self._span
         e = exp(-nats)
-        check_representable(self.requested, e, "a step of the noise")
+        check_representable(self.requested, e)
         self._set_noise(steps, up(e), reach, float(nats))
         self.check_realisable()
 

@@ -114,7 +114,7 @@ def bit_thresholds(variant: str | float, epsilon: float) -> tuple[int, int]:
     stays = down(t)
     share = divide(stays, ONE)
     q = divide(share, (1 - share) * exp(epsilon) + share)
-    check_representable(epsilon, min(t, 1 - t, q, 1 - q), "the rarer outcome of a bit")
+    check_representable(epsilon, min(t, 1 - t, q, 1 - q))
     return stays, up(q)
 
 
@@ -267,7 +267,7 @@ class SubsetSelection(BitMechanism):
             else integer("size", size, 1, total - 1)
         )
         include = divide(self.subset * e, self.subset * e + total - self.subset)
-        check_representable(self.requested, min(include, 1 - include), "leaving the true value out")
+        check_representable(self.requested, min(include, 1 - include))
         self._include = down(include)
         self.schema = BitVector(total, ones=self.subset)
         # The factor d / (2**64 C(K - 1, d - 1)) of all probabilities is kept as a logarithm,

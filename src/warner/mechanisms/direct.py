@@ -50,7 +50,7 @@ def direct_widths(size: int, epsilon: float) -> tuple[int, int]:
     # other_width ~ 2^64 / (e + size - 1), true_width ~ e other_width, both rounded down
     e = exp(epsilon)
     share = divide(1, e + size - 1)
-    check_representable(epsilon, share, "each wrong answer")
+    check_representable(epsilon, share)
     return two_widths(share, e)
 
 

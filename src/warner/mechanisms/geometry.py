@@ -66,7 +66,7 @@ class HadamardResponse(Mechanism):
         super().__init__(domain, epsilon)
         e = exp(self.requested)
         agree = divide(e, e + 1)
-        check_representable(self.requested, 1 - agree, "the half that disagrees")
+        check_representable(self.requested, 1 - agree)
         self._agree = down(agree)
         self.order = 1 << domain.size.bit_length()
         self.schema = IntegerColumns(("report",), (self.order,))
@@ -208,9 +208,7 @@ class ProjectiveGeometryResponse(Mechanism):
             remedy = "Leave out the argument prime, or use HadamardResponse"
             raise ArgumentError("prime", rule, str(self.prime), remedy)
         include = divide(supported * e, supported * e + points - supported)
-        check_representable(
-            self.requested, min(include, 1 - include), "a report that does not support the value"
-        )
+        check_representable(self.requested, min(include, 1 - include))
         self._include = down(include)
         self.schema = IntegerColumns(("report",), (points,))
         self.law = TwoProbabilities(

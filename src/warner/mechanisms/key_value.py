@@ -178,13 +178,13 @@ class KeyValue(Mechanism):
         d = held.size
         if self.key == "unary":
             share = divide(1, odds + 1)
-            check_representable(self.requested, share, "a dummy")
+            check_representable(self.requested, share)
             self._keep_width, self._other_width = ONE // 2, up(share)
             keep, other = Fraction(1, 2), Fraction(self._other_width, ONE)
             self.schema = DigitVector(d, self.cells + 1)
         else:
             share = divide(1, odds + d - 1)
-            check_representable(self.requested, share, "each other key")
+            check_representable(self.requested, share)
             self._keep_width, self._other_width = two_widths(share, odds)
             total = self._keep_width + (d - 1) * self._other_width
             keep, other = Fraction(self._keep_width, total), Fraction(self._other_width, total)

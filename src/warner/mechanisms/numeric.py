@@ -130,7 +130,7 @@ class WindowMechanism(Numeric):
         e = exp(self.requested)
         self.width = min(max(1, round(self._share(e) * self.cells)), self.cells - 1)
         outside = divide(1, self.width * e + self.cells - self.width)
-        check_representable(self.requested, outside, "each cell outside the window")
+        check_representable(self.requested, outside)
         # As in randomised response: own / other <= e, and what lies beyond all cells is drawn
         # again.
         self._true_width, self._other_width = two_widths(outside, e)
@@ -491,7 +491,7 @@ def nonresponse_thresholds(epsilon: float, above: Fraction) -> tuple[int, int]:
     # both limits. The third ratio, of a dummy's report to that of a number, is at most
     # (1 - s) / (1 - q) times the largest D[y] / A[y, x]; that is c / e times it.
     share = (e - above) / (e**2 - above)
-    check_representable(epsilon, rational(share), "the report 'no answer' of a person who answered")
+    check_representable(epsilon, rational(share))
     dropped = ceil(ONE * share)
     return dropped, floor(min(e * dropped, ONE - (ONE - dropped) * above / e))
 

@@ -131,9 +131,7 @@ class Optimal(MatrixMechanism):
         if domain.size > EXHAUSTIVE and plain:
             rule = f"must have at most {EXHAUSTIVE} values for loss='shares'"
             raise ArgumentError("domain", rule, str(domain.size), "Use SubsetSelection")
-        check_representable(
-            self.requested, divide(1, exp(self.requested) + domain.size - 1), "each wrong answer"
-        )
+        check_representable(self.requested, divide(1, exp(self.requested) + domain.size - 1))
         stated = {
             "loss": loss if isinstance(loss, str) else numbers_of("loss", loss).tolist(),
             **({} if prior is None else {"prior": numbers_of("prior", prior).tolist()}),

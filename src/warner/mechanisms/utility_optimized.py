@@ -140,7 +140,7 @@ class NamesValues(UtilityOptimized):
         members = self._members.size
         share = divide(1, odds + members - 1)
         rarest = min(share, divide(odds - 1, odds + members - 1))
-        check_representable(self.requested, rarest, "the rarest report of a value")
+        check_representable(self.requested, rarest)
         # Numbers beyond the total are drawn again. c3 = c1 - c2 holds for integers too, so both
         # kinds of value share one total: true + (|S| - 1) other = |S| other + (true - other).
         self._true_width, self._other_width = two_widths(share, odds)
@@ -385,13 +385,11 @@ class UtilityOptimizedRappor(UtilityOptimizedBits):
         self._keep_threshold, self._raise_threshold = bit_thresholds(variant, self.requested)
         # d2 follows from the t and d1 that are sampled, and is rounded towards less epsilon.
         dropped = divide(self._keep_threshold, self._raise_threshold * exp(self.requested))
-        check_representable(
-            self.requested, dropped, "dropping the bit of a value that is not sensitive"
-        )
+        check_representable(self.requested, dropped)
         self._drop_threshold = min(up(dropped), ONE)
         others = int((~self.sensitive_mask).sum())
         if others:
-            check_representable(self.requested, 1 - dropped, "naming a value that is not sensitive")
+            check_representable(self.requested, 1 - dropped)
         self.schema = self._bit_schema()
         thresholds = self._keep_threshold, self._raise_threshold, self._drop_threshold
         self.law = GuardedBits(*thresholds, domain.size - others, others)

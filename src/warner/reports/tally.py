@@ -1439,7 +1439,7 @@ def require_same(
     ours: Mapping[str, Any],
     theirs: Mapping[str, Any],
     name: str,
-    who: tuple[str, str] = ("the one has", "the other has"),
+    who: tuple[str, str] = ("the first has", "the second has"),
     remedy: str = "Combine only reports of one and the same mechanism",
 ) -> None:
     """Refuse headers that differ; the message names the first difference."""

@@ -134,7 +134,7 @@ def test_errors_of_properties_and_of_private_names_stay() -> None:
         (lambda: RESULT.table(top=5), ["has no argument 'top'", "Use top(10)"]),  # type: ignore[call-arg]
         (lambda: CHANGE.table(top=5), ["has no argument 'top'", "Use most_common(10)"]),  # type: ignore[call-arg]
         (lambda: CHANGE.table(5), ["takes no positional arguments; got 1"]),  # type: ignore[call-arg]
-        (lambda: RESULT.interval("yes"), ["result[value].interval()"]),
+        (lambda: RESULT.interval("yes"), ["such as 0.95; got 'yes'.", "result[value].interval()"]),
     ],
 )
 def test_a_call_that_does_not_fit(call, texts) -> None:  # type: ignore[no-untyped-def]

@@ -121,7 +121,7 @@ def test_folders_patterns_and_objects_are_counted(store: Store) -> None:
         done = _tally(path)
         assert "60 rows in 5 files" in done.stderr
         assert load_tallies("t.json") == WANTED, path
-        said = "1 file was left out, because its name has no known ending. The first is memory:///lake/reports/not"
+        said = "1 file was left out, because its name has no known ending. It is memory:///lake/reports/not"
         assert said in done.stderr or path.endswith("=*")
     _tally("memory://lake/reports/", "--by", "ward")
     slow = PLAN.tally(TABLE.append_column("ward", [WARDS]), "ward")

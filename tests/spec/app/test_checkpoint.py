@@ -76,7 +76,11 @@ def test_equal_counts_are_refused_and_their_removal_is_enough(lake: Path) -> Non
     ("study", "seed", "said"),
     [
         (STUDY, 3, "own/0.parquet: holds simulated reports, but own/a.parquet"),
-        (STUDY.replace("epsilon = 1.0", "epsilon = 2.0"), None, "do not belong together"),
+        (
+            STUDY.replace("epsilon = 1.0", "epsilon = 2.0"),
+            None,
+            "own/0.parquet: do not belong together: the first has epsilon 1.0, and the second",
+        ),
     ],
 )
 @pytest.mark.parametrize("together", [True, False])
@@ -143,7 +147,7 @@ def test_checkpoints_without_real_paths_are_read(lake: Path) -> None:
         assert load_tallies("t.json")["smokes"].n == 86
     Path("lake/c.parquet").unlink()
     done = tally("lake", *KEEP, ok=False)
-    said = "c.jsonl: holds counts of 1 file that is not named in this command; the first is"
+    said = "c.jsonl: holds counts of 1 file that is not named in this command. It is"
     assert said in done.stderr and "Put removed files back" in done.stderr
     pq.write_table(rows(6), "lake/c.parquet")
     assert "was changed after it was counted" in tally("lake", *KEEP, ok=False).stderr

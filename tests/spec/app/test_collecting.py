@@ -611,8 +611,12 @@ def test_others_have_tokens_by_name_which_end(
     done = [(what, who) for _, what, who in collector.record]
     assert done[-2:] == [("token made", "metrics"), ("token ended", "anna")]
     collector.stop()
-    for arguments in (["--end-token", "anna"], ["--end-token", ""], ["--token-for", "a\nb"]):
-        assert run(*serve, *arguments).exit_code == 1
+    for option, name, said in (
+        ("--end-token", "anna", "must be one of the names that have a token: metrics; got 'anna'."),
+        ("--end-token", "", "must be one of the names that have a token: metrics; got ''."),
+        ("--token-for", "a\nb", "letters, digits, spaces and .@-; got 'a\\nb'."),
+    ):
+        assert said in run(*serve, option, name).output
 
 
 def test_small_steps_are_said_at_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -837,7 +841,7 @@ def test_what_goes_wrong_is_said_and_no_codes_are_written(
         "--server: needs the owner's token": ("--server", url),
         "--token-file: can be used only with a running collector": token,
         "401, no_owner": ("--server", url, "--token-file", "wrong"),
-        "--store: cannot be changed while the collector runs": (
+        "--store: cannot be used with --server, because the collector runs already": (
             "--server",
             url,
             *token,

@@ -111,7 +111,7 @@ def test_a_running_total_knows_the_files_that_it_holds(lake: Path) -> None:
     for later in ("w37", "again"):
         for command in ("merge", "estimate"):
             done = run(command, "u.json", f"{later}.json", ok=False)
-            said = f"got u.json and {later}.json, which both hold the reports of 1 file. Leave"
+            said = f"got u.json and {later}.json, which have the reports of 1 file in common. Leave"
             assert (
                 f"{said} {later}.json out. If their reports are from different people, add --allow-equal"
                 in done.stderr
@@ -119,12 +119,12 @@ def test_a_running_total_knows_the_files_that_it_holds(lake: Path) -> None:
     run("merge", "w37.json", "w38.json", "-o", "v.json")
     done = run("merge", "u.json", "v.json", ok=False)
     assert (
-        "hold the reports of 1 file. Count all files in one run. If their reports are from"
+        "have the reports of 1 file in common. Count all files in one run. If their reports are from"
         in done.stderr
     )
     run("merge", "u.json", "w38.json", "-o", "all.json")
     done = run("merge", "all.json", "v.json", ok=False)
-    assert "hold the reports of 2 files. Leave v.json out" in done.stderr
+    assert "have the reports of 2 files in common. Leave v.json out" in done.stderr
     run("merge", "u.json", "w37.json", "--allow-equal")
 
 
@@ -159,7 +159,9 @@ def test_a_tally_without_files_is_known_by_counts_that_are_no_chance(lake: Path)
     for name in "ab":
         digits.tally(digits.reports(_RNG.integers(0, 40, 5000))).save(f"{name}.json")
     run("merge", "a.json", "b.json", "-o", "u.json")
-    assert "got u.json and b.json, which both" in run("merge", "u.json", "b.json", ok=False).stderr
+    assert (
+        "got u.json and b.json, which have the" in run("merge", "u.json", "b.json", ok=False).stderr
+    )
 
 
 def test_sums_that_are_equal_by_chance_are_no_copies() -> None:
@@ -205,7 +207,7 @@ def test_few_people_who_report_the_same_are_no_file_that_was_counted(lake: Path)
     # u.json knows of w36.json alone, and is no part of w.json.
     done = run("merge", "u.json", "w.json", ok=False)
     assert (
-        "hold the reports of at least 1 file. Count all files in one run. If their reports are from"
+        "have the reports of at least 1 file in common. Count all files in one run. If their reports"
         in done.stderr
     )
 
@@ -224,7 +226,7 @@ def test_a_sum_of_more_files_than_it_remembers_is_no_part_of_another(
         assert AND_OTHERS in (first + second.of_others()).files
     with pytest.raises(
         ArgumentError,
-        match=r"of at least 100 files\. Count all files in one run. If their reports are from",
+        match=r"of at least 100 files in common\. Count all files in one run. If their reports are from",
     ):
         refuse_equal({"total": {"a": total}, "late": {"a": late}}, False)
     assert parse_tallies(dump_tallies({"a": total}).encode(), "t")["a"].files == total.files

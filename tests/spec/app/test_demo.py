@@ -78,7 +78,9 @@ def test_the_intervals_that_are_counted_are_those_that_are_shown() -> None:
 def test_the_demo_replaces_only_an_earlier_demo(here: Path, demo: tuple[Path, str]) -> None:
     Path("study.toml").write_text("title = 'mine'")
     said = run("demo", "-o", ".", ok=False)
-    assert "must be a new folder, or the folder of an earlier demonstration" in said.output
+    assert (
+        "must be a new folder, or the folder of an earlier demonstration; got '.'." in said.output
+    )
     assert Path("study.toml").read_text() == "title = 'mine'"
     shutil.copytree(demo[0], "d")
     run("demo", "-o", "d", "--seed", "5")

@@ -100,7 +100,7 @@ def test_tallies_of_other_studies_do_not_merge(here: Path) -> None:
         run("randomize", f"{name}.toml", "answers.csv", "-o", f"{name}.csv", "--again")
         run("tally", f"{name}.csv", "-o", f"{name}.json")
     result = run("merge", "study.json", "other.json", ok=False)
-    assert "the one has epsilon 1.5, and the other has 1.6" in result.stderr
+    assert "the first has epsilon 1.5, and the second has 1.6" in result.stderr
 
 
 def test_outputs_never_replace_inputs_links_or_devices(here: Path) -> None:

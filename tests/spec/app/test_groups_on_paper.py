@@ -47,7 +47,7 @@ def test_lists_are_estimated_from_their_counts() -> None:
         (CHEATING, "needs --counts"),
         (
             [*CHEATING, *FIRST, *SECOND, "--group", "card"],
-            "needs a table of answers and a design of two",
+            "--group: cannot be used with --counts. Leave out --group.",
         ),
         ([*CHEATING, *FIRST, "--counts", "same=1,no=2"], "each of the words 'no', 'yes' once"),
         ([*CHEATING, *SECOND, *FIRST], "--allow-implausible"),

@@ -36,7 +36,9 @@ def test_upper_case_endings_are_read_and_others_are_named(lake: Path) -> None:
         assert said in done.stderr and load_tallies("t.json")["smokes"].n == 96
     assert "left out" not in tally("lake/*.[pPcC][aAsS]*").stderr
     Path("lake/notes.txt").unlink()
-    said = "lake: 1 file was left out, because its name has no known ending. The first is lake/part-0007.pq."
+    said = (
+        "lake: 1 file was left out, because its name has no known ending. It is lake/part-0007.pq."
+    )
     assert said in tally("lake").stderr
     tally("lake/part.snappy.PARQUET")
     assert load_tallies("t.json")["smokes"].n == 10
@@ -100,12 +102,13 @@ def test_small_files_with_equal_counts_are_counted(lake: Path) -> None:
 def test_a_file_that_is_named_twice_is_no_copy(lake: Path) -> None:
     done = tally("lake/a.parquet", "lake/*.parquet", ok=False)
     said = "lake/a.parquet: is in both lake/a.parquet and lake/*.parquet, and would "
-    assert said + "be counted twice. Name it only once." in done.stderr
+    assert said + "be counted twice. Leave out lake/a.parquet or lake/*.parquet." in done.stderr
     done = tally("lake", "lake", ok=False)
     assert "lake: is named twice, and would be counted twice. Name it only once." in done.stderr
     os.symlink("a.parquet", "lake/z.parquet")
     done = tally("lake", ok=False)
-    assert "lake/z.parquet: is the same file as lake/a.parquet" in done.stderr
+    said = "lake/z.parquet: is the same file as lake/a.parquet, and would be counted twice. Leave"
+    assert f"{said} out one of the two files." in done.stderr
     Path("lake/z.parquet").unlink()
     tally("./lake/**")  # names the folder, and then its files
     assert load_tallies("t.json")["smokes"].n == 80
@@ -182,7 +185,7 @@ def test_messages_name_the_file_first_and_in_one_line(lake: Path) -> None:
     assert "lake/x\\ny.parquet: must have the column" in done.stderr
     pq.write_table(rows(0), "lake/x\ny.parquet")
     done = tally("lake", "--checkpoint", "c.jsonl")
-    assert "The first is lake/x\\ny.parquet." in done.stderr
+    assert "lake: 1 file has no rows. It is lake/x\\ny.parquet." in done.stderr
     pq.write_table(rows(4), "lake/x\ny.parquet")
     for _ in range(2):
         tally("lake", "--checkpoint", "c.jsonl")

@@ -46,14 +46,20 @@ def _parquet(rows: list[str]) -> str:
 @pytest.mark.parametrize(
     ("again", "words"),
     [
-        (lambda: "a.csv", "all its answers. According to study.ledger, epsilon = 2.5 was"),
+        (
+            lambda: "a.csv",
+            "all its answers were randomised before. According to study.ledger, epsilon = 2.5 was",
+        ),
         (
             lambda: answers(ROWS, "copy.csv"),
             "warner makes new reports, and each person spends epsilon = 5 in",
         ),
         (lambda: answers(sorted(ROWS), "sorted.csv"), "Use the earlier reports"),
-        (lambda: answers(ROWS + ROWS[:99]), "the first 1,000 of 1,099 answers. According to"),
-        (lambda: _parquet(ROWS), "holds answers that were randomised before"),
+        (
+            lambda: answers(ROWS + ROWS[:99]),
+            "the first 1,000 of 1,099 answers were randomised before. According to",
+        ),
+        (lambda: _parquet(ROWS), "all its answers were randomised before"),
     ],
 )
 def test_answers_that_were_randomised_before_are_refused(
@@ -147,7 +153,7 @@ def test_few_answers_are_known_by_their_file_and_never_by_themselves(here: Path)
     for name in ("b.csv", "c.csv"):
         run("randomize", "study.toml", answers(["yes,3"], name), "-o", f"r{name}")
     said = run("randomize", "study.toml", "b.csv", "-o", "again.csv", ok=False).output
-    assert "answers that were randomised before" in said
+    assert "all its answers were randomised before" in said
     os.utime("b.csv", ns=(1, 1))
     run("randomize", "study.toml", "b.csv", "-o", "again.csv")
     entries = Path("study.ledger").read_text().splitlines()
@@ -202,7 +208,7 @@ def test_of_two_runs_at_once_one_is_refused(here: Path) -> None:
         ledger.add(None, batch)
         ledger.refuse(studies)
     runs[0].enter(studies, again=False)
-    with pytest.raises(ValueError, match="holds answers that were randomised before"):
+    with pytest.raises(ValueError, match="all its answers were randomised before"):
         runs[1].enter(studies, again=False)
 
 

@@ -145,6 +145,7 @@ def test_a_mean_is_regressed_and_tables_go_to_files(town: Path) -> None:
         (("estimate", "r.parquet", "--summary", "medain"), "Is 'median' meant?"),
         (("randomize", "study.toml", "answers.csv", "--bare"), "leave out --bare."),
         (("estimate", "r.parquet", "--level", "0.05"), "Did you mean 0.95?"),
+        (("estimate", "r.parquet", "--level", "1"), "--level: must be at least 0.5 and below 1,"),
     ],
 )
 def test_what_does_not_go_together_is_said(

@@ -293,7 +293,7 @@ def test_people_without_an_entry_are_left_out(here: Path, tmp_path: Path) -> Non
         result.stderr
     )
     assert (
-        "(said 2, age 3). This assumes that these people do not differ from other people"
+        "(2 in said, 3 in age). This assumes that these people do not differ from other people"
         in result.stderr
     )
     expected = run("regress", str(whole), *command[2:], "--json").stdout
@@ -572,7 +572,7 @@ MISTAKES = [
     (("all.csv", "siad ~ age", "--design", "crosswise:1/4"), "Is 'said' meant?"),
     (("all.csv", "siad ~ aeg", "--design", "crosswise:1/4"), "Write the names in the first line"),
     (("all.csv", "income ~ said", "--design", "crosswise:1/4"), "write --design NAME=DESIGN"),
-    (("all.csv", "told ~ age", "--design", "lie-detector:1/5,4/5"), "needs --group"),
+    (("all.csv", "told ~ age", "--design", "lie-detector:1/5,4/5"), "For example --group card"),
     (
         ("all.csv", "told ~ age", "--design", "cheating:1/4", "--group", "card"),
         "cheating takes the values p1 and p2",

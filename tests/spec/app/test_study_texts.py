@@ -99,7 +99,7 @@ def test_tags_go_through_files_and_are_given_back(here: Path) -> None:
         Path("bad.csv").write_text(f"value,share\n{text}\n")
         assert rule in run("estimate", "t.json", "--background", "home=bad.csv", ok=False).output
     assert (
-        "with one of the tags place.home, and each tag only once"
+        "with a tag of the questions (place.home), and each tag only once"
         in run("estimate", "t.json", "--background", "gym=home.csv", ok=False).output
     )
     assert (

@@ -303,7 +303,7 @@ def test_a_tally_without_the_columns_of_a_design_is_refused(here: Path) -> None:
     )
     run("tally", "r.parquet", "--study", "plain.toml", "-o", "plain.json")
     refused = run("estimate", "plain.json", "--study", "s.toml", ok=False).output
-    assert "must be a tally of groups by w, school, region" in refused
+    assert "must be a tally of groups by w, school, region, because these say how" in refused
 
 
 @pytest.mark.parametrize(

@@ -333,7 +333,7 @@ def test_an_interrupt_says_where_the_finished_runs_are(
         ({"epsilon": [0.5, -1.0]}, "epsilon: must be above 0; got -1"),
         ({"n": []}, "n: must not be empty"),
         ({"loss": []}, "loss: must not be empty"),
-        ({"seed": None}, "seed: must be a whole number; got None"),
+        ({"seed": None}, r"seed: must be a whole number; got None\.$"),
         ({"n": 1e5}, r"n: must be a whole number; got 100000\.0 \(a number\)\. Write 100_000"),
         ({"n": 0.5}, r"n: must be a whole number; got 0\.5 \(a number\)\.$"),
         ({"mechanisms": []}, "got an empty list"),

@@ -288,7 +288,7 @@ UNIT = Interval(0.0, 1.0, 10)
     ("shares", "message"),
     [
         (np.full(10, 0.11), "sum 1.1"),
-        (np.full(9, 1 / 9), "must be a list of 10 numbers; got an array of shape .9,"),
+        (np.full(9, 1 / 9), "must be a list of 10 numbers; got 9 numbers"),
         (np.r_[-0.1, np.full(9, 1.1 / 9)], "numbers of at least 0"),
         (np.full(10, np.nan), "must be shares"),
         ([], "must be a list of 10 numbers"),

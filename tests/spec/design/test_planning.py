@@ -406,7 +406,9 @@ def test_a_plan_is_for_the_groups_of_the_public_columns_that_by_names(tmp_path: 
         asked = said("--by", *more, "--json")
         assert f'"groups": [ {{ "people": {people},' in asked
         assert "combinations" not in said("--by", *more)
-    assert "needs columns with listed values, and day has no list of values" in said("--by", "day")
+    of_day = said("--by", "day")
+    assert "needs columns with listed values, and day has no list of values. Give the" in of_day
+    assert "Give the number of groups in place of --by: --groups 4." in of_day
     assert "Is 'ward' meant?" in said("--by", "wad")
     assert "--by: cannot be used with --groups" in said("--by", "ward", "--groups", "3")
     study.write_text(text.replace('"yes"]', '"yes"]\ndesign = "crosswise:1/4"', 1))

@@ -245,7 +245,13 @@ def test_refusals() -> None:
         [1, 0, 0, 0, 0],
     )
     refused(
-        WarnerError, "prior: must be a list of 5 numbers", Optimal, five, 1.0, "shares", [0.5, 0.5]
+        WarnerError,
+        "prior: must be a list of 5 numbers; got 2 numbers",
+        Optimal,
+        five,
+        1.0,
+        "shares",
+        [0.5, 0.5],
     )
     refused(
         WarnerError,

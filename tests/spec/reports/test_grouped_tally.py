@@ -212,7 +212,7 @@ def test_only_tallies_of_the_same_groups_and_mechanism_add() -> None:
     other = _groups(RandomizedResponse(COIN.domain, 0.5), ward=WARDS)
     declared = _groups(ward=PublicColumn(Categorical(["north", "south", "west"]), WARDS))
     for wrong, words in (
-        (other, "the one has epsilon|the other has"),
+        (other, "the first has epsilon|the second has"),
         (declared, "declare the public column .* in different ways.* the same order"),
         (_groups(street=WARDS), "by different columns"),
         (groups.total(), "a tally with groups and a tally without"),

@@ -137,7 +137,9 @@ def test_the_command_line_bounds_shares(tmp_path: Path, monkeypatch: pytest.Monk
     assert said.count("if up to 8 reports (1 %) were made up") == 2
     counted = json.loads(run("estimate", "tally.json", "--forged", "8", "--json").stdout)
     assert counted[0]["if_forged"] == data[0]["if_forged"] | {"reports": 8}
-    for wrong in ("1", "0,05", "1,5"):
+    one = run("estimate", "tally.json", "--forged", "1", ok=False).output
+    assert "'1' could mean 1 report or all reports. Write a share such as 1%." in one
+    for wrong in ("0,05", "1,5"):
         assert (
             "must be above 0 % and below 100 % of the reports"
             in run("estimate", "tally.json", "--forged", wrong, ok=False).output

@@ -465,7 +465,7 @@ def test_a_group_that_lies_in_one_cluster_is_refused() -> None:
     reports = scale.randomize(rng.integers(0, 2, 240).tolist(), rng)
     tally = scale.tally(reports, by={"school": school.tolist(), "type": of_one.tolist()})
     for call in (estimate, warner.compare_groups):
-        words = "at least 2 clusters .* got 1 cluster in private"
+        words = "at least 2 clusters .* got 1 cluster in the group private"
         refused(ArgumentError, words, call, tally, cluster="school", by="type")
     assert estimate(tally, cluster="school", by=()).n == 240
     for labels in (of_one, np.where(school == 0, "z", "a")):

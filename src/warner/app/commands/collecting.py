@@ -743,7 +743,7 @@ def _about_groups(added: Mapping[str, Tally]) -> list[str]:
     names = {key: label(key) if len(key) == 1 else f"({label(key)})" for key in files_of}
     several = [names[key] for key, files in files_of.items() if files > 1]
     alone = [names[key] for key, files in files_of.items() if files == 1]
-    for where, groups in (("more than one file", several), ("one file alone", alone)):
+    for where, groups in (("more than one file", several), ("only one of the files", alone)):
         if groups:
             are = "group is" if len(groups) == 1 else "groups are"
             said.append(f"{len(groups):,} {are} in {where}: {listed(groups)}.")
@@ -922,7 +922,7 @@ def tallies_of_counts(
                 if isinstance(mechanism, PaperDesign)
             }
             if designs and isinstance(table, CountsByHand) and not table.names_designs:
-                of_study = "; ".join(f"{name} {text}" for name, text in designs.items())
+                of_study = "; ".join(f"{name!r} {text}" for name, text in designs.items())
                 say(
                     f"{path}: the table has no column {DESIGN}, which names the design on the "
                     f"sheets. So the design of the study was used: {of_study}."

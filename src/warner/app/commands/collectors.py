@@ -15,6 +15,7 @@ import click
 from click.core import ParameterSource
 
 from warner._core.atomic_files import read_whole
+from warner._core.checks import show
 from warner._core.errors import ArgumentError
 from warner._core.extras import not_installed
 from warner.app.commands.options import Command, options
@@ -203,7 +204,7 @@ class Access:
             raise ArgumentError(self.given[0], rule, None, remedy)
         if store is not None or ways is not None:
             option = "--ways" if store is None else "--store"
-            rule = "cannot be changed while the collector runs"
+            rule = "cannot be used with --server, because the collector runs already"
             raise ArgumentError(option, rule, None, f"Leave out {option}")
         return self.as_owner("--server", url)
 
@@ -354,14 +355,14 @@ def new_tokens(collector: Collector, choices: Mapping[str, Any]) -> dict[str, st
     for name in named:
         if not re.fullmatch(r"\w([\w .@-]{0,38}\w)?", name):
             rule = "must be a name of at most 40 letters, digits, spaces and .@-"
-            raise ArgumentError("--token-for", rule, name)
+            raise ArgumentError("--token-for", rule, show(name))
     for name in choices["ended"]:
         if not owners.get(name) or name == "":
             others = ", ".join(sorted(filter(None, owners)))
-            rule = f"must be a name with a token: {others}"
+            rule = f"must be one of the names that have a token: {others}"
             if not others:
                 rule = "cannot be used, because no name has a token"
-            raise ArgumentError("--end-token", rule, name)
+            raise ArgumentError("--end-token", rule, show(name))
     if choices["new_token"] or "" not in owners:
         named = ["", *named]
     return {name: new_token() for name in named}

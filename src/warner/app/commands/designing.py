@@ -440,7 +440,8 @@ def _groups_of(study: Study, names: Sequence[str]) -> dict[str, int]:
             raise unknown("--by", name, sizes, "the public columns of the study")
         if sizes[name] < 2:
             rule = f"needs columns with listed values, and {name} has no list of values"
-            raise ArgumentError("--by", rule, None, "Give the number of groups: --groups 4")
+            remedy = "Give the number of groups in place of --by: --groups 4"
+            raise ArgumentError("--by", rule, None, remedy)
     if names:
         return {name: sizes[name] for name in names}
     return {name: size for name, size in sizes.items() if size > 1 and name not in no_groups}
@@ -872,8 +873,8 @@ def audit(
         )
         if most > 1:
             terminal.show(
-                f"The epsilons are for one row of answers. A person with {most:,} rows spends "
-                f"{most:,} times as much."
+                f"The epsilons are for one row of answers. A person can have up to {most:,} rows, "
+                f"and with {most:,} rows spends {most:,} times as much."
             )
         if served is not None:
             with contextlib.suppress(WarnerError):  # of a study that no page can ask

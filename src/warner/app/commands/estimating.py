@@ -422,7 +422,9 @@ class EstimateRequest:
         self.paper.check(self.tallies if is_given("tallies") else ())
         has_groups = self.paper.is_of_groups or self.paper.is_on_one_card
         if self.group is not None and (self.counts or not has_groups):
-            rule = "needs a table of answers and a design of two groups"
+            if self.counts:
+                refuse_given(["group"], "cannot be used with --counts")
+            rule = "needs a design of two groups"
             raise ArgumentError("--group", rule, None, "For example --design cheating:1/4,3/4")
         if self.paper.is_of_groups:
             refuse_given(_NOT_OF_TWO_CARDS, f"cannot be used with --design {self.on_paper}")
@@ -1185,6 +1187,12 @@ class _Compared(NamedTuple):
         quoted = [json.dumps(v, ensure_ascii=False) if {'"', ","} & {*v} else v for v in values]
         return ", ".join([self.attribute, *quoted])
 
+    @property
+    def described(self) -> str:
+        """What the table compares, for a sentence: a question, and of which people."""
+        chosen = ", ".join(f"{column} {value}" for column, value in self.within.items())
+        return f"{self.attribute} ({chosen})" if chosen else self.attribute
+
 
 def _compared_within(request: EstimateRequest) -> Iterator[_Compared]:
     """The comparisons of each question, one for each value of the columns of --within."""
@@ -1210,7 +1218,7 @@ def _compared_within(request: EstimateRequest) -> Iterator[_Compared]:
                 yield one
             else:
                 say(
-                    f"Not compared: {one.title}, because all people there are in "
+                    f"Not compared: {one.described}, because all these people are in "
                     f"{', '.join(sorted(groups_of_one))}."
                 )
 
@@ -1227,10 +1235,13 @@ def _compare_groups(request: EstimateRequest) -> None:
         options |= {**request.design.roles, "by": names_in(request.by) or None}
     tables = {one.title: one for one in _compared_within(request)}
     if not tables:
-        got = None if request.reference is None else f"--reference {request.reference}"
-        remedy = "Leave out --within" + ("" if got is None else ", or name another group")
-        rule = "splits the people so far that no table has two groups to compare"
-        raise EmptyError("--within", rule, got, remedy)
+        rule, remedy = "splits the people so far that no table has two groups", "Leave out --within"
+        if request.reference is not None:
+            rule = (
+                f"leaves no table with {request.reference!r} and another group to compare it with"
+            )
+            remedy = f"{remedy}, or name another group with --reference"
+        raise EmptyError("--within", rule, None, remedy)
     results: dict[str, Differences] = {}
     too_small: list[str] = []
     for title, one in tables.items():
@@ -1239,7 +1250,7 @@ def _compare_groups(request: EstimateRequest) -> None:
         except EmptyError:  # one small platform does not keep the others from being compared
             if len(too_small) == len(tables) - 1:
                 raise
-            too_small.append(title)
+            too_small.append(one.described)
     if too_small:
         tables = {title: one for title, one in tables.items() if title in results}
         more = f"; and {len(too_small) - _MOST_TITLES:,} more" * (len(too_small) > _MOST_TITLES)

@@ -126,7 +126,7 @@ def invite(
             raise (error.with_remedy(_SERVED) if error.name == "store_in_use" else error) from None
     _write_codes(codes, base, output)
     counted = plural(invited, "person is", "people are")
-    note(f"{counted} invited in all. The store has only fingerprints of the codes.")
+    note(f"{counted} invited in all. The collector stores only fingerprints of the codes.")
     if earlier is None and plan.draw is not None and (plan.round or 1) > 1:
         note(_NEW_CODES)
     note(about_fingerprint(plan))

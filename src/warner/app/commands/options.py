@@ -116,7 +116,7 @@ smallest_group = click.option(
 level = click.option(
     "--level",
     type=float,
-    callback=lambda _context, _option, level: confidence_level(level),
+    callback=lambda _context, _option, level: confidence_level(level, "--level"),
     default=0.95,
     show_default=True,
     help="How sure intervals are: with 0.95, 95 % of such intervals contain the true value.",
@@ -207,7 +207,8 @@ def require_drawn(
 ) -> None:
     """Refuse tallies that are not counted by the columns of a survey design."""
     if not grouped:
-        rule = f"must be a tally of groups by {', '.join(design.columns)}"
+        columns = ", ".join(design.columns)
+        rule = f"must be a tally of groups by {columns}, because these say how people were drawn"
         remedy = f"Make it with warner tally --by {','.join(design.columns)}"
         raise ArgumentError(", ".join(tallies), rule, None, remedy)
     for parts in grouped.values():
@@ -491,7 +492,10 @@ class MadeUp(click.ParamType):  # type: ignore[type-arg]  # generic since click 
         from warner.designs.chances import chance
 
         # A comma separates thousands: 0,05 with a decimal comma is no number of reports.
-        if re.fullmatch(r"[1-9]\d*|[1-9]\d{0,2}(,\d{3})+", str(value)) and value != "1":
+        if re.fullmatch(r"[1-9]\d*|[1-9]\d{0,2}(,\d{3})+", str(value)):
+            if value == "1":
+                fault = "'1' could mean 1 report or all reports. Write a share such as 1%."
+                self.fail(fault, param, ctx)
             return int(str(value).replace(",", ""))
         try:
             return float(chance("forged", value))

@@ -232,8 +232,8 @@ def regress(
     else:
         if drop_missing:
             rule = (
-                "needs a table of what people said on paper, because public columns have no empty "
-                "cells"
+                "needs a table of what people said on paper, because files of reports have no "
+                "empty cells"
             )
             raise ArgumentError("--drop-missing", rule, None, "Leave out --drop-missing")
         people = _of_reports(reports, plan)
@@ -518,8 +518,8 @@ def _of_paper(
         said = columns[name].tolist()
         if isinstance(design, LatentClasses):
             if column is None:
-                rule = "needs --group, the column that says who had which card"
-                raise ArgumentError("--design", rule, f"two groups, {design!r}")
+                rule = "needs --group, the column that says who is in which of the two groups"
+                raise ArgumentError("--design", rule, None, "For example --group card=red,blue")
             places = {entry: i for i, entry in enumerate(entries, 1)}
             keys = [str(key).strip().removesuffix(".0") for key in columns[column].tolist()]
             if lacking := sum(key not in places for key in keys):
@@ -605,7 +605,7 @@ def _codes(name: str, design: PaperDesign, said: list[str]) -> list[int]:
         except ReportError:
             codes[word] = None
     if codes_in_words := codes_said(said, design.report_words):
-        say(f"{name}: {codes_in_words}.")
+        say(f"{name}: the codes mean {codes_in_words}.")
     made = [codes[word] for word in said]
     lacking = made.count(None)
     if lacking:

@@ -278,15 +278,14 @@ def _refuse_tiny_groups(groups: Mapping[str, Sequence[Tally]]) -> None:
         tiny = sum(size < _FEW_PEOPLE for size in sizes)
         if tiny > max(_MANY_GROUPS, len(sizes) / 2):
             rule = (
-                f"has {len(sizes):,} groups by {', '.join(tallies[0].names)}, and most of these "
-                "groups are too small to compare"
+                f"has {len(sizes):,} groups by {', '.join(tallies[0].names)}, and {tiny:,} of them "
+                f"are too small to compare: fewer than {_FEW_PEOPLE} people"
             )
-            got = f"{tiny:,} groups of fewer than {_FEW_PEOPLE} people"
             remedy = (
                 "Name the columns that make groups, such as --by region. If a column has weights, "
                 "name it with --weights"
             )
-            raise ArgumentError("TALLY", rule, got, remedy)
+            raise ArgumentError("TALLY", rule, None, remedy)
 
 
 def _check_reference(
