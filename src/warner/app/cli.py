@@ -265,13 +265,15 @@ class _Later(click.Command):
     ) -> click.Context:
         """The context of the command itself."""
         command = self.whole()
-        _refuse_repeated(command, args, str(info_name))
+        _refuse_repeated(command, args, info_name, more.get("parent"))
         return command.make_context(info_name, args, *rest, **more)
 
 
-def _refuse_repeated(command: click.Command, args: list[str], name: str) -> None:
+def _refuse_repeated(
+    command: click.Command, args: list[str], name: str | None, parent: click.Context | None
+) -> None:
     """Refuse an option of one value that is given twice: click would drop the first in silence."""
-    context = click.Context(command, info_name=f"warner {name}")
+    context = click.Context(command, parent, name)
     try:
         _, rest, order = command.make_parser(context).parse_args(list(args))
     except click.UsageError:
@@ -284,7 +286,7 @@ def _refuse_repeated(command: click.Command, args: list[str], name: str) -> None
     if isinstance(command, click.Group) and rest:
         below = command.get_command(context, rest[0])
         if below is not None:
-            _refuse_repeated(below, rest[1:], f"{name} {rest[0]}")
+            _refuse_repeated(below, rest[1:], rest[0], context)
 
 
 _LATER = {name: _Later(name, module) for name, module in _COMMANDS.items()}

@@ -206,6 +206,7 @@ def test_help_names_every_command_and_option() -> None:
         assert name in text
         assert command.help
         page = run(name, "--help").stdout
+        assert page == run(name, "-h").stdout
         for option in command.params:
             assert option.param_type_name == "argument" or option.help, (
                 f"{name} {option.name} has no help"
