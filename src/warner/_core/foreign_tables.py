@@ -317,6 +317,21 @@ def columns_of_frame(by: Any) -> Any:
     return {name: by} if isinstance(name, str) and name and hasattr(by, "to_numpy") else by
 
 
+def categories_of(column: Any) -> list[Any]:
+    """The categories of a column, or of its type, in the order that it states; else none.
+
+    That is so of pandas, of an Enum of Polars or of a database, and of an ordered dictionary of
+    Arrow. Categories of Polars that are no Enum have no order.
+    """
+    of = getattr(column, "dtype", column)
+    if type(of).__name__ in ("CategoricalDtype", "Enum"):
+        return list(of.categories)
+    if getattr(getattr(column, "type", None), "ordered", False):
+        chunks = getattr(column, "chunks", [column])
+        return list(dict.fromkeys(c for chunk in chunks for c in chunk.dictionary.to_pylist()))
+    return []
+
+
 def in_order_of(index: Any, values: Any, name: str) -> Any:
     """Columns of the same people in the order of ``index``; as they are where nothing has one."""
     if isinstance(values, Mapping):

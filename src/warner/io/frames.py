@@ -30,7 +30,13 @@ from warner.io.public_values import remedy_of
 from warner.io.stated_headers import StatedHeader
 from warner.mechanisms import Mechanism
 from warner.reports.counting import require_room
-from warner.reports.public_columns import AS_TEXTS, Groups, PublicColumn, group_people
+from warner.reports.public_columns import (
+    AS_TEXTS,
+    Groups,
+    PublicColumn,
+    domain_of_categories,
+    group_people,
+)
 from warner.reports.reports import RANDOM_ORDER, Reports, columns_of
 from warner.reports.rules import BitRule, WholeNumbers, smallest_dtype
 from warner.reports.schema import ReportSchema, columns_from
@@ -666,6 +672,7 @@ class FrameOfReports:
         self._rows, self._kinds, self._is_in_memory = rows, kinds, is_in_memory
         self.names = list(kinds)
         self._header, self._index = header_of(data), index_of(data)
+        self._columns = data if is_in_memory else kinds
 
     def reports(self, mechanisms: Mechanisms, columns: Columns) -> dict[str, Reports]:
         """The reports of each attribute in the frame, in its order."""
@@ -682,6 +689,11 @@ class FrameOfReports:
         """The tallies of attributes, counted by the frame's own GROUP BY where that is possible."""
         # Groups of people are by columns of the frame, or by values beside it.
         public = {} if by is None else public_columns(by, self.names)
+        if public is not None:
+            public = {
+                name: domain_of_categories(self._columns[name]) if domain is None else domain
+                for name, domain in public.items()
+            }
         where = self._found(mechanisms, columns, not public)
         of_reports = {name for columns in where.values() for name in columns.names}
         if held := [name for name in public or () if name in of_reports]:

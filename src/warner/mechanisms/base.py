@@ -667,7 +667,9 @@ class Mechanism(Hinting, ABC):
                 values}, n values in the order of the reports, or columns of pandas with the index
                 of the answers that were randomised, in any order; a series with a name stands
                 for {name: series}. They are texts, integers, booleans or dates, or a
-                :class:`~warner.reports.public_columns.PublicColumn` with its domain. Of a frame
+                :class:`~warner.reports.public_columns.PublicColumn` with its domain. Groups are
+                in the order of categories, where a column says it: pandas, an Enum of Polars, an
+                ordered dictionary of Arrow. Of a frame
                 also the name of one of its columns, several names, or {name: domain}. None for
                 all people together.
             keep_reports: whether to keep the distinct reports of K bits instead of their bit sums.

@@ -176,8 +176,8 @@ def regress(
             own shares depend on: ``"smokes"`` for the other covariates of the formula, or
             ``"smokes ~ age"``, or ``"smokes ~ 1"`` for none. Several are ``"smokes + drinks ~ 1"``.
         baselines: ``{"ward": "south"}``, the label of a column with which its others are compared;
-            without it, the first label of the alphabet. A column of few whole numbers that is named
-            here holds labels.
+            without it, the first label of the alphabet, or of the categories of a column that has
+            an order of them. A column of few whole numbers that is named here holds labels.
 
     Returns:
         Regression: coefficients, errors, tests and predictions. Its status says whether the maximum

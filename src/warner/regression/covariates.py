@@ -18,6 +18,7 @@ from warner._core.errors import (
     WarnerError,
 )
 from warner._core.extras import not_installed
+from warner._core.foreign_tables import categories_of
 from warner._core.survey_design import are_numbers_of_people, code_of_missing
 from warner.channels import FloatArray
 
@@ -260,7 +261,8 @@ def _made(
 
     frame = pandas.DataFrame(dict(columns))
     for name, levels in (ordered or {}).items():
-        frame[name] = pandas.Categorical(frame[name], categories=list(levels))
+        if name in columns:  # an outcome beside a hidden answer is not
+            frame[name] = pandas.Categorical(frame[name], categories=list(levels))
     return spec.get_model_matrix(frame, context={}, na_action="raise")
 
 
@@ -287,11 +289,31 @@ def design_of(
     return design, design.matrix(columns)
 
 
-def levels_from(
-    columns: Mapping[str, Column], baselines: Mapping[str, Any]
-) -> dict[str, tuple[str, ...]]:
-    """{column: its levels}, in alphabetical order behind the one that the others compare with."""
+def levels_stated(covariates: Any, columns: Mapping[str, Column]) -> dict[str, tuple[str, ...]]:
+    """{column: its levels}, in the order of the categories of covariates that have one."""
+    if isinstance(covariates, np.ndarray | list | tuple):
+        return {}
+    table = covariates if isinstance(covariates, Mapping) else _frame(covariates)
     ordered = {}
+    for name in table if isinstance(covariates, Mapping) else table.columns:
+        column = columns.get(str(name))
+        stated = table[name] if isinstance(covariates, Mapping) else table[name].to_native()
+        if column is not None and column.dtype.kind != "f" and (labels := categories_of(stated)):
+            present = set(np.unique(column).tolist())
+            ordered[str(name)] = tuple(str(label) for label in labels if str(label) in present)
+    return ordered
+
+
+def levels_from(
+    columns: Mapping[str, Column],
+    baselines: Mapping[str, Any],
+    stated: Mapping[str, tuple[str, ...]],
+) -> dict[str, tuple[str, ...]]:
+    """{column: its levels}, in order behind the one that the others are compared with.
+
+    The order is the one that is stated, else that of the alphabet.
+    """
+    ordered = dict(stated)
     for name, level in baselines.items():
         if name not in columns:
             raise unknown("baselines", name, columns, "the columns")
@@ -302,8 +324,8 @@ def levels_from(
                 f"{_MOST_CODES} different numbers"
             )
             raise ArgumentError(argument, rule, None, "Leave out this baseline")
-        others = np.unique(column).tolist()
-        if all(map(str.isdecimal, others)):
+        others = list(stated.get(name, np.unique(column).tolist()))
+        if name not in stated and all(map(str.isdecimal, others)):
             others.sort(key=int)
         written = f"{level:.15g}" if isinstance(level, float) else str(level)
         if written not in others:

@@ -28,6 +28,7 @@ from warner.regression.covariates import (
     columns_of,
     design_of,
     doubts_of_columns,
+    levels_stated,
     words_of,
 )
 from warner.regression.likelihood import Ending
@@ -169,7 +170,7 @@ def regress_list(
     if len(next(iter(columns.values()))) != count.size:
         rule = f"must have a row for each of the {count.size} people, in their order"
         raise ArgumentError("covariates", rule, f"{len(next(iter(columns.values())))} rows")
-    design, matrix = design_of(columns, formula)
+    design, matrix = design_of(columns, formula, levels_stated(covariates, columns))
     width = matrix.shape[1]
     for name, some in (("control group", ~is_treated), ("treated group", is_treated)):
         if some.sum() < width + _LEAST:

@@ -32,6 +32,7 @@ from warner.regression.covariates import (
     design_of,
     doubts_of_columns,
     levels_from,
+    levels_stated,
     with_codes_as_labels,
     words_of,
 )
@@ -417,8 +418,9 @@ class People:
 
     @cached_property
     def ordered(self) -> dict[str, tuple[str, ...]]:
-        """{column: its labels}, of columns whose first label somebody chose."""
-        return levels_from(self.columns, self.baselines)
+        """{column: its labels}, of columns of which somebody chose the first one or the order."""
+        stated = levels_stated(self.covariates, self.columns)
+        return levels_from(self.columns, self.baselines, stated)
 
     @property
     def set_aside(self) -> set[str]:

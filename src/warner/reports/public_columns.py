@@ -28,7 +28,12 @@ from warner._core.errors import (
     ValuesError,
     warn,
 )
-from warner._core.foreign_tables import columns_of_frame, counting_of, in_order_of
+from warner._core.foreign_tables import (
+    categories_of,
+    columns_of_frame,
+    counting_of,
+    in_order_of,
+)
 from warner._core.text import alike
 from warner.domains import Categorical, Domain, Integers
 from warner.domains.base import sequence
@@ -100,6 +105,20 @@ class PublicColumn:
         return self.domain.encode(self.values)
 
 
+def domain_of_categories(column: Any) -> Categorical | None:
+    """The domain of a column of categories, or of its type; None where sorted values will do.
+
+    >>> import pandas
+    >>> domain_of_categories(pandas.Categorical(["after"], ["before", "after"]))
+    Categorical(values=['before', 'after'])
+    """
+    labels = categories_of(column)
+    if {type(label) for label in labels} not in ({str}, {int}) or labels == sorted(labels):
+        # Columns of two tallies, whose categories are those that occur, then still add up.
+        return None
+    return Categorical(labels)
+
+
 def require_domains(public: Any) -> dict[str, PublicColumn]:
     """The public columns of a file, which says the domain of each; {} for None."""
     columns = {} if public is None else columns_of_frame(public)
@@ -145,7 +164,7 @@ def group_people(by: Any, n: int, index: Any = None) -> Groups:
     labels: list[list[Value]] = []
     for name, given in by.items():
         where = f"by: column {check_name(name)!r}"
-        domain = given.domain if isinstance(given, PublicColumn) else None
+        domain = given.domain if isinstance(given, PublicColumn) else domain_of_categories(given)
         values = given.values if isinstance(given, PublicColumn) else given
         columns[name] = domain
         different, code = _coded(where, domain, in_order_of(index, values, where))

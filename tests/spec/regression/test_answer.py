@@ -31,6 +31,7 @@ from warner.errors import (
     MismatchError,
     MissingExtraError,
 )
+from warner.regression.lists import regress_list
 
 OFTEN = Categorical(["never", "sometimes", "often"])
 SECRET = "often"
@@ -70,6 +71,26 @@ def test_columns_of_objects_booleans_and_categories() -> None:
     listed = {name: list(frame[name]) for name in frame.columns}
     listed["age"] = np.array(listed["age"], dtype=object)
     assert regress(REPORTS, listed).coefficients == pytest.approx(found.coefficients)
+
+
+def test_labels_are_in_the_order_that_categories_state() -> None:
+    wards = ["south", "east", "west", "north"]  # nobody is in the west
+    columns = (
+        pd.Series(pd.Categorical(PEOPLE["ward"], wards)),
+        pl.Series(PEOPLE["ward"].tolist(), dtype=pl.Enum(wards)),
+    )
+    listed = ("ward[T.east]", "ward[T.north]")
+    for column in columns:
+        people = {"ward": column, "age": PEOPLE["age"]}
+        for frame in (people, type(column.to_frame())(people)):
+            for formula in ("ward + age", "ward + I(age)"):
+                found = regress(REPORTS, frame, formula)
+                assert found.names[1:3] == listed
+            other = regress(REPORTS, frame, "ward", baselines={"ward": "north"})
+            assert other.names[1:] == ("ward[T.south]", "ward[T.east]")
+    counts = np.arange(N) % 3
+    some = regress_list(3, counts, np.arange(N) % 2, people, "ward", model="linear")
+    assert some.names[1:] == listed
 
 
 def test_labels_of_a_column_can_be_compared_with_another_one() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import warner
@@ -198,3 +199,43 @@ def test_the_warning_says_the_order_of_labels_and_no_numbers_for_cells() -> None
         frame = pd.DataFrame({"report": np.asarray(device.randomize(answers + 5))})
         with pytest.warns(warner.errors.FrameWarning, match=said):
             device.tally(frame)
+
+
+IN_ORDER = ["before", "after"]
+PERIODS = ["after", "before"] * 25
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series(pd.Categorical(PERIODS, IN_ORDER, ordered=True)),
+        pd.Series(pd.Categorical(PERIODS, IN_ORDER)),
+        pl.Series(PERIODS, dtype=pl.Enum(IN_ORDER)),
+        pa.chunked_array(
+            [pa.DictionaryArray.from_arrays([1, 0] * 25, pa.array(IN_ORDER), ordered=True)]
+        ),
+    ],
+)
+def test_groups_are_in_the_order_that_categories_state(column: Any) -> None:
+    reports = SURE.randomize(PEOPLE["ans"].to_numpy())
+    assert list(SURE.tally(reports, {"period": column})) == [("before",), ("after",)]
+    library = type(column).__module__.split(".")[0]
+    frame = reports.to_frame(library)
+    if library == "pyarrow":
+        frames = [frame.append_column("period", column)]
+    elif library == "polars":
+        frames = [frame.with_columns(period=column), frame.lazy().with_columns(period=column)]
+    else:
+        frames = [frame.assign(period=column)]
+    for data in frames:
+        tally = SURE.tally(data, "period")
+        assert list(tally) == [("before",), ("after",)]
+        assert tally["before"].counts.tolist() == [10, 15]
+
+
+def test_categories_in_the_order_of_the_alphabet_add_up() -> None:
+    one, two = (
+        COIN.tally(COIN.reports([0, 1] * 10), {"ward": pd.Categorical([a, b] * 10)})
+        for a, b in (("w9", "w10"), ("w9", "w8"))
+    )
+    assert list(one + two) == [("w10",), ("w8",), ("w9",)]
