@@ -32,6 +32,7 @@ from warner.results.tables import (
     NO_INTERVALS,
     about_bins,
     about_intervals,
+    about_shares_of_numbers,
     about_steadied,
     counted_in_words,
     drawn_to_the_middle,
@@ -151,8 +152,10 @@ def groups_shown(
         Column("reports", unit="people", priority=1),
     ]
     is_marked = any(row["mark"] for row in rows)
+    of_shares = [r for _, r in estimates if isinstance(r, Estimate)] if summaries is None else []
     notes = [
         about_intervals("own", target),
+        about_shares_of_numbers(of_shares, kind),
         about_steadied(result for _, result in estimates if isinstance(result, Estimate)),
         f"{SHRUNK} For estimates without this step, add -o FILE.csv." if is_marked else "",
         "" if is_bounded else NO_INTERVALS,

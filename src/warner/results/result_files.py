@@ -34,8 +34,12 @@ COLUMNS = {
         "`share if forged`: the bounds if some reports were made up."
     ),
     "estimate": "The share, or the number.",
-    "low": "The lower end of the interval.",
-    "high": "The upper end of the interval.",
+    "low": (
+        "The lower end of the interval. The interval of the share of a single number supposes that "
+        "neighbouring numbers have similar shares: beside a number that many people give, it holds "
+        "less often."
+    ),
+    "high": "The upper end of the interval; the same holds of it.",
     "error": (
         "The standard error of the unbiased estimate of the share. Empty for numbers, for groups "
         "moved towards other groups, and where the interval comes from a model of smooth shares."

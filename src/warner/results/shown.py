@@ -44,6 +44,7 @@ from warner.results.tables import (
     about_combinations,
     about_intervals,
     about_paper,
+    about_shares_of_numbers,
     counts_people,
     design_effect_in_words,
     drawn_to_the_middle,
@@ -504,6 +505,7 @@ def numbers_of_groups(result: Any, level: float = 0.95, target: str = "populatio
         about_quantiles([group for _, group in of_groups], rows, None, target),
         f"With {result.domain.size:,} values, the share of a single value says little. To see all "
         f"shares, use to_frame() in Python, or {_IN_FILE}.",
+        about_shares_of_numbers([group for _, group in of_groups]),
         f"WARNING: {result.doubt}" if result.doubt else "",
     ]
     return Table(columns, rows, notes, title(result), result.data.simulated)

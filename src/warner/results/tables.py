@@ -69,7 +69,7 @@ _EACH_ALONE = (
 _SAME_SHARE = 5e-4  # of shares that are the same in a table
 ALL_PEOPLE = "All people are estimated from all reports together."
 _PROMISE = "of many such intervals, some miss"
-_OF_BANDS = (
+_OF_NUMBERS = (
     "each holds for its own numbers, but less often where shares of neighbouring numbers differ "
     "much"
 )
@@ -413,7 +413,7 @@ def estimate_table(
         if not how:
             of_members = [explained(m, available_kind(m, target, kind)) for m in members]
             how = list(dict.fromkeys(chain(*of_members)))
-        notes.append(about_steadied(members))
+        notes += [about_shares_of_numbers(members, kind), about_steadied(members)]
         notes += [ALL_PEOPLE] if result.groups.last else []
         if result.groups.time is not None:
             notes.append(result.groups.spent_text)
@@ -425,7 +425,8 @@ def estimate_table(
     else:
         shrunk = [Column("shrunk_from", unit="data")]
     used = available_kind(result, target, kind)
-    notes = [about_intervals(used, target), _mean(result, level, target)]
+    whose = about_intervals(used, target, used == "posterior" and result.has_posterior_intervals)
+    notes = [whose, _mean(result, level, target)]
     notes += [tells_nothing(result, shares), drawn_to_the_middle([result]), about_bins([result])]
     notes += [design_effect_in_words(result), *about_paper(result), *last]
     counted = "people" if counts_people(result.data) else None
@@ -627,13 +628,20 @@ def title(result: Any) -> str:
     return f"{lead(about or 'value')} {reports}"
 
 
-def about_intervals(kind: str, target: str, of_bands: bool = False) -> str:
+def about_shares_of_numbers(results: Iterable[Any], kind: str | None = None) -> str:
+    """The sentence on intervals of shares that suppose that neighbours are alike; else ""."""
+    if kind not in (None, "posterior") or not any(one.has_posterior_intervals for one in results):
+        return ""
+    return f"Of intervals of shares, {_OF_NUMBERS}. There, intervals of kind 'score' hold, too."
+
+
+def about_intervals(kind: str, target: str, of_numbers: bool = False) -> str:
     """The sentence under a table that says whom its intervals are for, and what they promise."""
     if kind == "none":
         return NO_INTERVALS
     if kind == "own":
         return f"{_EACH_ALONE} The intervals are for {PEOPLE[target]}."
-    promise = _PROMISES.get(kind, _OF_BANDS if of_bands else _PROMISE)
+    promise = _PROMISES.get(kind, _OF_NUMBERS if of_numbers else _PROMISE)
     return f"The intervals are for {PEOPLE[target]}; {promise}."
 
 

@@ -762,6 +762,11 @@ def test_groups_of_many_numbers_are_printed_as_mean_and_quartiles() -> None:
     assert headings[:4] == ["ward", "summary", "summary, as files name it", "estimate"]
     assert result.table().csv().startswith("ward,summary,measure,estimate")
     assert len(result.table(kind="score").rows) == 96 == len(result.rows())
+    # Intervals of single shares miss beside heaps, as those of the bands of one group do.
+    heaps = "less often where shares of neighbouring numbers differ much"
+    assert heaps in shown.replace("\n", " ") and heaps in str(result["north"]).replace("\n", " ")
+    assert heaps not in " ".join(result.table(kind="score").notes)
+    assert heaps in " ".join(result["north"].table(kind="posterior").notes)
 
 
 def test_a_notebook_that_leaves_out_values_says_how_to_see_them() -> None:
