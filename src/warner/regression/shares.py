@@ -11,6 +11,7 @@ import numpy as np
 
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, WarnerError
+from warner._core.foreign_tables import index_of
 from warner._core.survey_design import DrawnSample
 from warner._core.table import Column, Table, Tabular, as_text
 from warner._core.text import meant
@@ -53,6 +54,8 @@ class Predictions(Tabular):
         low: (m, K) lower ends of the intervals.
         high: (m, K) upper ends.
         level: coverage of each interval by itself.
+        index: the pandas index of the covariates, or None. Frames of pandas have it; it may name
+            people.
     """
 
     values: tuple[Any, ...]
@@ -60,6 +63,17 @@ class Predictions(Tabular):
     low: FloatArray
     high: FloatArray
     level: float
+    index: Any = field(default=None, repr=False)
+
+    def to_frame(self, backend: str = "pyarrow", **columns: Any) -> Any:
+        """The rows as a data frame; one of pandas has the index of the covariates.
+
+        So ``frame.join(predictions.to_frame("pandas"))`` puts the shares beside the covariates.
+        """
+        made = super().to_frame(backend, **columns)
+        if self.index is not None and index_of(made) is not None:
+            made.index = self.index.repeat(len(self.values))
+        return made
 
     def rows(self) -> list[dict[str, Any]]:
         """One dict for each row of covariates and value: row, value, estimate, low, high."""
@@ -126,7 +140,8 @@ class Regression(Coefficients):
         With random intercepts the shares are means over the groups.
 
         Args:
-            covariates: m rows, in the form of those of the fit.
+            covariates: m rows, in the form of those of the fit. Their pandas index is that of
+                ``to_frame("pandas")``.
             level: coverage of each interval by itself, in [0.5, 1).
 
         Raises:
@@ -142,7 +157,8 @@ class Regression(Coefficients):
         low = np.minimum(_expit(centre - reach), shares)
         high = np.maximum(_expit(centre + reach), shares)
         order = np.argsort([self.values.index(v) for v in (self.reference, *self.outcomes)])
-        return Predictions(self.values, shares[:, order], low[:, order], high[:, order], level)
+        ends, index = (low[:, order], high[:, order]), index_of(covariates)
+        return Predictions(self.values, shares[:, order], *ends, level, index)
 
     def _shares_at(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The shares (m, K) at covariates (m, p), and the slopes (m, K, P) of their log-odds."""

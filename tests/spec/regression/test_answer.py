@@ -73,6 +73,20 @@ def test_columns_of_objects_booleans_and_categories() -> None:
     assert regress(REPORTS, listed).coefficients == pytest.approx(found.coefficients)
 
 
+def test_predictions_have_the_index_of_the_covariates() -> None:
+    fit = regress(REPORTS, PEOPLE)
+    new = pd.DataFrame({"age": [40.0, 60.0], "ward": ["east", "south"]}, index=["ann", "bob"])
+    predicted = fit.predict(new)
+    frame = predicted.to_frame("pandas")
+    assert list(frame.index) == ["ann"] * 3 + ["bob"] * 3
+    beside = new.join(frame)
+    assert list(beside["age"]) == [40.0] * 3 + [60.0] * 3
+    assert list(beside["estimate"]) == pytest.approx(predicted.shares.ravel())
+    assert "ann" not in repr(predicted) and predicted.to_frame("polars").columns[0] == "row"
+    of_dict = fit.predict(new.to_dict("list")).to_frame("pandas")
+    assert list(of_dict.index) == list(range(6))
+
+
 def test_labels_are_in_the_order_that_categories_state() -> None:
     wards = ["south", "east", "west", "north"]  # nobody is in the west
     columns = (
