@@ -1023,7 +1023,8 @@ def estimate(
             quantiles need groups alone, and so do numbers in bins and more than 12 numbers.
         time: for groups on a path, the public column with the time: numbers or dates. Groups that
             are alike in the other columns are one path. The only column of a plain dict has no
-            name: ``time="week"`` gives it one.
+            name: ``time="week"`` gives it one. With ``pool="none"`` each is estimated alone, and
+            charts have lines over time.
         weights, cluster, strata: of a survey that is no simple random sample, the public columns
             of the tally with the weight of a person, with the cluster that was drawn, such as the
             school, and with the stratum. See below.
@@ -1207,7 +1208,7 @@ def _of_table(
             warned = member
     _warned(warned, method)
     fit = Fit(shares, status_of_parts(m.status for m in members if m is not None))
-    axis = GroupAxis(table, "none", shares, None, tuple(members), None, together)
+    axis = GroupAxis(table, "none", shares, None, tuple(members), time, together)
     return Estimate(fit, table.whole, warned.estimator, groups=axis, **more)
 
 

@@ -651,7 +651,7 @@ def chosen_pool(
             remedy = f"Leave out the argument {argument}"
             raise ArgumentError(argument, rule, table.cells.drawn.design.text, remedy)
         return "none"
-    if pool in ("partial", "path") or time is not None:
+    if pool in ("partial", "path") or (time is not None and pool is None):
         remedy = f"Leave out the argument {argument}: {_ALONE}"
         if len(table.mechanisms) > 1:
             rule = "needs reports of one mechanism and one epsilon"
@@ -666,9 +666,11 @@ def chosen_pool(
     if method is not None and pool in ("partial", "path"):
         rule = "cannot be chosen for pooled groups"
         raise ArgumentError("method", rule, repr(method), "Leave out the argument method")
-    if time is not None and pool in ("partial", "none"):
-        rule = "can be used only with pool='path'"
+    if time is not None and pool == "partial":
+        rule = "can be used only with pool='path' or pool='none'"
         raise ArgumentError("time", rule, show(pool), "Leave out the argument pool")
+    if time is not None:
+        _time_column(table, time)
     if pool is not None:
         return pool
     # Groups that nobody asked to be pooled have the estimates that each has by itself.

@@ -775,3 +775,27 @@ def test_a_notebook_that_leaves_out_values_says_how_to_see_them() -> None:
     reports = mechanism.randomize(mechanism.domain.labels * 20)
     text = estimate(mechanism.tally(reports, {"week": [1, 2] * 80}))._repr_html_()
     assert "the 5 values with the largest shares. To see all, call to_frame()." in text
+
+
+def test_weeks_can_be_estimated_each_alone_and_drawn_as_lines() -> None:
+    """Rejects: a time only of pooled weeks, which blur a jump of all groups in one week."""
+    coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+    weeks = {
+        week: coin.tally(coin.randomize(["no"] * (300 - jump) + ["yes"] * jump))
+        for week, jump in (("2026-W09", 60), ("2026-W10", 60), ("2026-W11", 240))
+    }
+    series = estimate(weeks, time="week", pool="none")
+    alone = estimate(weeks, pool="none")
+    assert series.names == ("week",) and series.groups is not None
+    assert series.rows()[2]["estimate"] == alone.rows()[2]["estimate"]
+    assert {row["status"] for row in series.rows()} == {"alone"}
+    assert series.groups.spent.epsilon == pytest.approx(3)
+    lines, dots = (json.dumps(each.plot().to_dict()) for each in (series, alone))
+    assert '"type": "line"' in lines and '"type": "line"' not in dots
+    many = warner.SquareWave(Integers(0, 40), 2.0)
+    of_numbers = many.tally(many.randomize(list(range(41)) * 20), {"week": [1, 2] * 410})
+    assert estimate(of_numbers, time="week", pool="none").groups.time == "week"
+    by_week = warner.Tally.from_tallies("week", weeks)
+    refused(ArgumentError, "must be one of", estimate, by_week, time="day", pool="none")
+    with pytest.raises(ArgumentError, match="only with pool='path' or pool='none'"):
+        estimate(weeks, time="week", pool="partial")
