@@ -21,6 +21,7 @@ from warner._core.checks import (
     numbers_of,
     probability,
     real,
+    refuse_labels,
     show,
 )
 from warner._core.errors import ArgumentError, ArgumentTypeError
@@ -60,6 +61,7 @@ def _pair(p: Any, q: Any) -> tuple[np.ndarray, np.ndarray]:
     """Two arrays (K,) of finite floats."""
     arrays = []
     for name, value in (("p", p), ("q", q)):
+        refuse_labels(name, value)
         array = numbers_of(name, value)
         if array.ndim != 1 or array.size == 0:
             raise ArgumentError(

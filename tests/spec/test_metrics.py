@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import warner
@@ -13,6 +14,19 @@ from warner import Integers, metrics
 from warner.errors import ArgumentError, ArgumentTypeError, MissingExtraError
 from warner.metrics import earth_movers, quantiles, sum_of_squares
 from warner.theory import expected_loss
+
+
+def test_shares_with_labels_are_not_read_by_position() -> None:
+    """Rejects: 0.4 for 0, of a series in the order of the largest shares."""
+    counted = pd.Series({"b": 0.7, "a": 0.3})
+    for function in (metrics.l1, metrics.total_variation, metrics.kullback_leibler):
+        with pytest.raises(ArgumentTypeError, match=r"series.reindex\(domain.labels"):
+            function([0.3, 0.7], counted)
+    with pytest.raises(ArgumentTypeError, match=r"theta: .* without labels"):
+        warner.plan(warner.Categorical(["a", "b"]), 1.0, n=100, theta=counted)
+    listed = pd.Series([0.3, 0.7])
+    assert metrics.l1([0.3, 0.7], listed) == 0
+    assert metrics.l1([0.3, 0.7], counted.reindex(["a", "b"]).to_numpy()) == 0
 
 
 def test_metrics_are_what_they_say() -> None:

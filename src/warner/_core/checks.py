@@ -15,6 +15,7 @@ from warner._core.errors import (
     BudgetError,
     WarnerError,
 )
+from warner._core.foreign_tables import index_of, names_rows
 from warner._core.text import meant, unreadable
 
 
@@ -198,6 +199,14 @@ def numbers_of(name: str, value: Any, rule: str = "must be an array of numbers")
     raise ArgumentTypeError(name, rule, kind(value))
 
 
+def refuse_labels(name: str, shares: Any) -> None:
+    """Refuse a pandas series with labels, such as of ``value_counts``, where positions count."""
+    if names_rows(index_of(shares)):
+        rule = "must have numbers in the order of the values, without labels"
+        remedy = "Write series.reindex(domain.labels, fill_value=0).to_numpy()"
+        raise ArgumentTypeError(name, rule, kind(shares), remedy)
+
+
 def distribution(
     name: str, value: Any, size: int | None = None, tolerance: float = 1e-9
 ) -> np.ndarray:
@@ -205,6 +214,7 @@ def distribution(
 
     Shapes: value (K,).
     """
+    refuse_labels(name, value)
     array = numbers_of(name, value)
     if array.ndim != 1 or (size is not None and array.size != size):
         rule = "must be a list of numbers" if size is None else f"must be a list of {size} numbers"

@@ -17,7 +17,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from warner._core.errors import ArgumentError, FileError, FrameWarning, ValuesError, warn
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    FileError,
+    FrameWarning,
+    ValuesError,
+    warn,
+)
 
 ColumnNames = str | Mapping[str, str] | None
 """Which columns hold reports: one name, {name in the schema: name in the frame}, or None."""
@@ -148,6 +155,17 @@ def index_of(values: Any) -> Any:
     index = getattr(values, "index", None)
     # Asked of the type: a column of Spark called "index" answers to every name of an attribute.
     return index if hasattr(type(index), "get_indexer") else None
+
+
+def names_rows(index: Any) -> bool:
+    """Whether a pandas index, or None, is more than the numbers of the rows from 0 on.
+
+    Consecutive ids of users are a ``RangeIndex``, too.
+    """
+    if index is None:
+        return False
+    is_range = type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1)
+    return not is_range or any(name is not None for name in index.names)
 
 
 def index_of_answers(answers: Any) -> Any:
@@ -311,6 +329,9 @@ def counting_of(data: Any) -> tuple[str, int]:
 
 def columns_of_frame(by: Any) -> Any:
     """The columns of a frame of pandas or Polars, or a column with its name; others as they are."""
+    if hasattr(type(by), "collect_schema") and not hasattr(type(by), "to_numpy"):
+        rule = "must be columns whose values are there"
+        raise ArgumentTypeError("by", rule, f"a {type(by).__name__}", "Write by=frame.collect()")
     if hasattr(by, "columns") and hasattr(by, "to_numpy"):
         return {name: by[name] for name in by.columns}
     name = getattr(by, "name", None)  # of a series of pandas or Polars

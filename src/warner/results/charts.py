@@ -17,10 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from warner._core.checks import choice, distribution, integer, kind as kind_of
+from warner._core.checks import choice, distribution, integer, kind as kind_of, show
 from warner._core.errors import ArgumentError
+from warner._core.foreign_tables import index_of, names_rows
 from warner._core.table import Column, Table, as_text
 from warner._core.text import visible
+from warner.domains import Domain
 from warner.results.charts_of_groups import chart_of_groups, chart_of_items, chart_of_numbers
 from warner.results.drawing import (
     BAND,
@@ -44,6 +46,7 @@ from warner.results.drawing import (
     titled,
 )
 from warner.results.intervals import available_kind
+from warner.results.ranks import place_of
 from warner.results.shown import items_of, numbers_of_groups, table_of_items
 from warner.results.solution import Solution
 from warner.results.tables import counted_in_words, estimate_table, index_of_yes, rows
@@ -159,9 +162,23 @@ def numbers(
     return replace(table, columns=[*table.columns, *columns], rows=rows)
 
 
+def _in_order(truth: Any, domain: Domain) -> Any:
+    """True shares (K,) in the order of the values, where a dict or a pandas series names these."""
+    if not isinstance(truth, Mapping) and not names_rows(index_of(truth)):
+        return truth
+    shares = np.zeros(domain.size)  # a value that is not named has share 0
+    for label, share in truth.items():
+        index = place_of(domain, label)
+        if index is None:
+            rule, remedy = "must name values of the question", "All values are in list(estimate)"
+            raise ArgumentError("truth", rule, show(label), remedy)
+        shares[index] += share
+    return shares
+
+
 def pictured(
     estimate: Any,
-    truth: ArrayLike | None,
+    truth: ArrayLike | Mapping[Any, float] | None,
     level: float,
     target: str,
     top: int | None,
@@ -198,6 +215,8 @@ def pictured(
             picture = chart_of_groups(estimate, level, target, top, values, title, labels)
     else:
         choice("values of one group", values, (None,))
+        if truth is not None:
+            truth = _in_order(truth, estimate.domain)
         truths = None if truth is None else [truth]
         texts = None if labels is None else [labels]
         options = level, target, top, title, None, reports, texts, [unit]

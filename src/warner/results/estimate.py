@@ -930,7 +930,7 @@ class Estimate(FrameSource, Solution):
     def plot(
         self,
         path: str | None = None,
-        truth: ArrayLike | None = None,
+        truth: ArrayLike | Mapping[Any, float] | None = None,
         level: float = 0.95,
         target: str = "population",
         top: int | None = None,
@@ -951,7 +951,8 @@ class Estimate(FrameSource, Solution):
         Args:
             path: the file to save the chart to (.png, .svg, .pdf, .html or .json); None saves no
                 file.
-            truth: (K,) the true shares, to draw beside the estimates.
+            truth: (K,) the true shares, to draw beside the estimates; or {value: share}, or a
+                series of pandas, such as of ``value_counts(normalize=True)``.
             level: coverage of the intervals, in [0.5, 1).
             target: ``"population"`` or ``"respondents"``.
             top: draw this many of the largest shares, and the others together. Their intervals

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import warner
@@ -157,6 +158,16 @@ def test_steps_reach_from_end_to_end_and_hold_every_share() -> None:
         assert [row["estimate"] for row in rows[:-1]] == result.probabilities.tolist()
         bounds = result.interval()
         assert [[row["low"], row["high"]] for row in rows[:-1]] == bounds.tolist()
+
+
+def test_true_shares_with_labels_stand_beside_the_values_that_they_name() -> None:
+    """Rejects: a series read by position, and one of other labels that ends in a KeyError."""
+    result = _result(Categorical(["a", "b", "c"]), warner.Inversion("project"), None)
+    counted = pd.Series({"c": 0.7, "a": 0.3})
+    for truth in (counted, counted.to_dict()):
+        assert result.plot(truth=truth).to_dict() == result.plot(truth=[0.3, 0, 0.7]).to_dict()
+    with pytest.raises(ArgumentError, match=r"truth: must name values of the question; got .d."):
+        result.plot(truth=counted.rename({"a": "d"}))
 
 
 def test_truth_and_estimate_differ_by_more_than_hue() -> None:
