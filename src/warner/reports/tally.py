@@ -388,15 +388,22 @@ class Tally(Hinting):
 
     # A mapping of the public values of a group to its tally.
 
-    def __getitem__(self, key: Any) -> Tally:
+    def _place_of(self, key: Any) -> int:
+        """The place of a group among all, by its public values or its only one."""
         if key not in self:
             columns = ", ".join(self.columns) or "no public columns"
+            near = way_to_question(self.header, key)
+            if not near and isinstance(key, str) and len(self.columns) == 1:
+                near = meant(key, [str(only) for (only,) in self._keys])
             text = (
                 f"There is no group {show(key)}. The groups are by {columns}. "
-                f"{way_to_question(self.header, key) or 'To see the groups, use list(tally)'}"
+                f"{near or 'To see the groups, use list(tally)'}"
             )
             raise KeyError(text)
-        i = self._place[key if isinstance(key, tuple) else (key,)]
+        return self._place[key if isinstance(key, tuple) else (key,)]
+
+    def __getitem__(self, key: Any) -> Tally:
+        i = self._place_of(key)
         counts, n, rows = self._table[i : i + 1], self.sizes[i : i + 1], None
         if self.rows is not None and self._places is not None:
             first, last = np.searchsorted(self._places, [i, i + 1])
@@ -623,14 +630,16 @@ class Tally(Hinting):
         keys = Groups(self.columns, self._keys, np.arange(len(self))) if self.columns else None
         return self._like(Counted(BitSums(), table, self.sizes), keys)
 
-    def only(self, keys: Iterable[Key]) -> Tally:
-        """The tally of some of the groups; keys that are no groups of it are left out.
+    def only(self, keys: Iterable[Any]) -> Tally:
+        """The tally of some of the groups.
 
         Args:
-            keys: their public values.
+            keys: their public values, as in ``tally[key]``.
+
+        Raises:
+            KeyError: a key that is no group of it.
         """
-        numbers = [self._place[key] for key in dict.fromkeys(keys) if key in self._place]
-        places = np.array(sorted(numbers), dtype=np.int64)
+        places = np.array(sorted({self._place_of(key) for key in keys}), dtype=np.int64)
         rows, of, counts = self.rows, self._places, self._table
         if rows is None or of is None:
             counts = counts[places]

@@ -303,11 +303,17 @@ def test_some_of_the_groups_with_the_rest_are_all(keeps: bool) -> None:
     bits = UnaryEncoding(Categorical(["a", "b", "c"]), 1.0)
     reports = bits.randomize(["a", "b", "c", "a"] * 9)
     groups = bits.tally(reports, {"ward": WARDS * 9}, keep_reports=keeps)
-    some, rest = groups.only([("south",), ("nowhere",)]), groups.only([("north",), ("west",)])
+    some, rest = groups.only(["south"]), groups.only([("north",), ("west",)])
     assert list(some) == [("south",)] and some["south"] == groups["south"]
     assert some.kind == groups.kind and some.sources == groups.sources
     assert some.of_others() + rest == groups and len(groups.only([])) == 0
     assert rest["west"] == groups["west"] and rest.n == 27
+    assert groups.only(["south", ("south",)]) == some
+    for key in (("soutt",), "soutt"):  # rejects: a group that is left out in silence
+        with pytest.raises(KeyError, match="There is no group"):
+            groups.only([key])
+    with pytest.raises(KeyError, match="Is 'south' meant"):
+        groups.only(["north", "soutt"])
 
 
 def test_groups_of_few_people_warn_in_python_as_on_the_command_line(tmp_path: Path) -> None:

@@ -1209,7 +1209,8 @@ def _compared_within(request: EstimateRequest) -> Iterator[_Compared]:
             values = tuple(key[names.index(column)] for column in within)
             keys_of.setdefault(values, []).append(key)
         for values, keys in keys_of.items():
-            alike = [tally.only(keys).by(*by) for tally in parts if not set(keys).isdisjoint(tally)]
+            there = [(tally, [key for key in keys if key in tally]) for tally in parts]
+            alike = [tally.only(some).by(*by) for tally, some in there if some]
             columns = [f"{c} (public)" if c in _IN_ROWS else c for c in within]
             of_values = dict(zip(columns, values, strict=True))
             one = _Compared(name, of_values, one_or_all(alike), inside, groups)

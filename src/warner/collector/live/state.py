@@ -339,7 +339,7 @@ def _with_groups(
     before = {} if last is None else grouped(last.tallies)
     published: dict[str, Tally] = {}
     for name, tally in grouped(tallies).items():
-        newest = tally.only(ready)
+        newest = tally.only(key for key in tally if key in ready)
         old = before.get(name)
         waiting = None if old is None else old.only(key for key in old if key not in ready)
         # Not two sums with people in common: each group is taken from one of them.
