@@ -104,7 +104,7 @@ class PlainDesign(Design):
 
     def matrix(self, covariates: Any) -> FloatArray:
         codes = [n for n, of in self.levels.items() if of and all(map(str.isdecimal, of))]
-        columns = with_codes_as_labels(columns_of(covariates), codes)
+        columns = with_codes_as_labels(columns_of(covariates, self.levels), codes)
         made: list[np.ndarray] = []
         for name, levels in self.levels.items():
             column = _column(columns, name)
@@ -181,7 +181,7 @@ class FormulaDesign(Design):
         raise ArgumentError("formula", problem, repr(formula), remedy)
 
     def matrix(self, covariates: Any) -> FloatArray:
-        columns = columns_of(covariates)
+        columns = columns_of(covariates, self.spec.required_variables)
         try:
             made = np.asarray(_made(self.spec, columns), dtype=np.float64)
             if np.isfinite(made).all() and len(made) == len(next(iter(columns.values()))):

@@ -87,6 +87,19 @@ def test_predictions_have_the_index_of_the_covariates() -> None:
     assert list(of_dict.index) == list(range(6))
 
 
+def test_columns_that_the_formula_does_not_need_are_not_read() -> None:
+    """Rejects: a column of lists that is complained about in predictions."""
+    frame = pd.DataFrame(PEOPLE).assign(ticked=[["a"] * (i % 3) for i in range(N)])
+    for formula in ("age + ward", "I(age**2) + ward"):
+        fit = regress(REPORTS, frame, formula)
+        for new in (frame, pl.from_pandas(frame)):
+            assert len(fit.predict(new).shares) == N
+        with pytest.raises(ArgumentError):
+            fit.predict(frame.drop(columns="age"))
+    with pytest.raises(ArgumentError, match="'ticked' must"):
+        regress(REPORTS, frame)
+
+
 def test_labels_are_in_the_order_that_categories_state() -> None:
     wards = ["south", "east", "west", "north"]  # nobody is in the west
     columns = (
