@@ -170,7 +170,10 @@ def group_people(by: Any, n: int, index: Any = None) -> Groups:
         different, code = _coded(where, domain, in_order_of(index, values, where))
         if len(code) != n:
             rule = f"must have a value for each of {n} reports"
-            raise ArgumentError(where, rule, f"{len(code)} values")
+            remedy = (
+                "Pass the values of the rows that were randomised, such as by=frame[[...]][mask]"
+            )
+            raise ArgumentError(where, rule, f"{len(code)} values", remedy)
         labels.append(different)
         codes.append(code)
     return groups_of_codes(columns, labels, codes)

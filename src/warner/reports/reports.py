@@ -32,7 +32,7 @@ from warner._core.errors import (
     warn,
 )
 from warner._core.extras import pa
-from warner._core.foreign_tables import header_of, index_of, with_header
+from warner._core.foreign_tables import header_of, index_of, names_rows, with_header
 from warner._core.names import Hinting
 from warner._core.sampling import Source, permutation
 from warner._core.text import AS_WRITTEN, canonical
@@ -144,7 +144,10 @@ class Reports(Hinting):
             return self._numbers()[rows].item()
         if not isinstance(rows, slice):
             rule = "must be indexed by a number or a slice"
-            remedy = way_to_question(self.header, rows) or "For example reports[:10]"
+            remedy = way_to_question(self.header, rows) or (
+                "For example reports[:10]. To choose by a mask, write "
+                'mechanism.reports(reports.to_frame("pandas")[mask])'
+            )
             raise ArgumentTypeError("reports", rule, kind(rows), remedy)
         columns = {name: column[rows] for name, column in self.columns.items()}
         index = None if self.index is None else self.index[rows]
@@ -212,7 +215,7 @@ class Reports(Hinting):
         made = frame(columns_for_files(start, columns), backend)
         if keep_order and self.index is not None and index_of(made) is not None:
             made.index = self.index
-            if type(self.index).__name__ != "RangeIndex":
+            if names_rows(self.index):
                 text = (
                     "The data frame has the index of the answers, which says whose report each row "
                     "is. Before you write the frame to a file or give it away, use "

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import re
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -239,3 +241,51 @@ def test_categories_in_the_order_of_the_alphabet_add_up() -> None:
         for a, b in (("w9", "w10"), ("w9", "w8"))
     )
     assert list(one + two) == [("w10",), ("w8",), ("w9",)]
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        pd.Index(range(1000, 1050), name="user_id"),
+        pd.Index(range(50), name="user_id"),
+        pd.RangeIndex(1000, 1050),
+        pd.Index([f"u{i}" for i in range(50)]),
+    ],
+)
+def test_consecutive_ids_of_people_in_an_index_are_warned_of(index: pd.Index) -> None:
+    """Rejects: no word about a RangeIndex, which pandas makes of consecutive ids."""
+    reports = COIN.randomize(PEOPLE["ans"].set_axis(index))
+    with pytest.warns(FrameWarning, match="whose report each row is"):
+        reports.to_frame("pandas")
+    COIN.randomize(PEOPLE["ans"]).to_frame("pandas")
+
+
+def test_a_mask_is_refused_with_the_way_that_works() -> None:
+    reports = COIN.randomize(PEOPLE["ans"])
+    mask = PEOPLE["ward"] == "a"
+    with pytest.raises(ArgumentTypeError) as refusal:
+        reports[mask]
+    (line,) = re.findall(r"write (mechanism.*)[.]$", str(refusal.value))
+    assert len(eval(line, {"mechanism": COIN, "reports": reports, "mask": mask})) == 30
+
+
+def test_public_columns_of_a_lazy_frame_and_of_other_rows_are_refused_with_a_way() -> None:
+    reports, frame = COIN.randomize(PEOPLE["ans"].to_list()), pl.from_pandas(PEOPLE[["ward"]])
+    study = warner.Study.parse(
+        """
+        [public.ward]
+        values = ["a", "b"]
+        [attributes.ans]
+        values = ["no", "yes"]
+        mechanism = "RandomizedResponse"
+        epsilon = 1.0
+        """
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for tally, given in ((COIN.tally, reports), (study.tally, {"ans": reports})):
+            with pytest.raises(ArgumentTypeError, match=r"by=frame\.collect\(\)"):
+                tally(given, frame.lazy())
+            tally(given, frame.lazy().collect())
+    with pytest.raises(ArgumentError, match=r"got 49 values\. Pass the values"):
+        COIN.tally(reports, frame[1:])
