@@ -293,11 +293,12 @@ def levels_stated(covariates: Any, columns: Mapping[str, Column]) -> dict[str, t
     """{column: its levels}, in the order of the categories of covariates that have one."""
     if isinstance(covariates, np.ndarray | list | tuple):
         return {}
-    table = covariates if isinstance(covariates, Mapping) else _frame(covariates)
+    is_mapping = isinstance(covariates, Mapping)
+    table: Any = covariates if is_mapping else _frame(covariates)
     ordered = {}
-    for name in table if isinstance(covariates, Mapping) else table.columns:
+    for name in table if is_mapping else table.columns:
         column = columns.get(str(name))
-        stated = table[name] if isinstance(covariates, Mapping) else table[name].to_native()
+        stated = table[name] if is_mapping else table[name].to_native()
         if column is not None and column.dtype.kind != "f" and (labels := categories_of(stated)):
             present = set(np.unique(column).tolist())
             ordered[str(name)] = tuple(str(label) for label in labels if str(label) in present)

@@ -394,7 +394,7 @@ class Tally(Hinting):
             columns = ", ".join(self.columns) or "no public columns"
             near = way_to_question(self.header, key)
             if not near and isinstance(key, str) and len(self.columns) == 1:
-                near = meant(key, [str(only) for (only,) in self._keys])
+                near = meant(key, [str(only) for (only,) in self._keys]) or ""
             text = (
                 f"There is no group {show(key)}. The groups are by {columns}. "
                 f"{near or 'To see the groups, use list(tally)'}"
