@@ -84,7 +84,7 @@ def people_of_counts(
     if not designs or not is_table(path):
         return None
     with as_file(path) as near:
-        if not is_of_counts(near, designs.values()):
+        if not is_of_counts(near, designs):
             return None
         if len(designs) > 1:
             rule = (
@@ -120,7 +120,7 @@ def _has_counts(path: str, study: Study) -> bool:
     from warner.io.counts_by_hand import is_of_counts
 
     cards = all_cards(study)
-    return bool(cards) and is_table(path) and is_of_counts(path, cards.values())
+    return bool(cards) and is_table(path) and is_of_counts(path, cards)
 
 
 def is_table(path: str) -> bool:

@@ -233,7 +233,12 @@ def words_of(mechanisms: Iterable[Mechanism]) -> dict[str, str]:
 
 
 def as_long(
-    path: str, names: Sequence[str], lines: Lines, words: Mapping[str, str]
+    path: str,
+    names: Sequence[str],
+    lines: Lines,
+    words: Mapping[str, str],
+    questions: Iterable[str] = (),  # of which the table may have columns
+    by: Sequence[str] = (),  # columns of groups, whose labels may be words of the card
 ) -> tuple[list[str], Lines] | None:
     """A table of counts with the columns value and count; None for another table.
 
@@ -244,16 +249,20 @@ def as_long(
     lower, different = [look(name) for name in names], list(dict.fromkeys(words.values()))
     if {VALUE, COUNT} <= set(lower):
         return list(names), lines
-    if long := _renamed(path, names, lines, words):
-        return long, lines
     of_word = {
         i: name
         for i, name in enumerate(lower)
-        if name in words and any(_COUNT.fullmatch(c[i].strip()) for _, c in lines if i < len(c))
+        if name in words
+        and names[i] not in by
+        and any(_COUNT.fullmatch(c[i].strip()) for _, c in lines if i < len(c))
     }
-    totals = [i for i, name in enumerate(lower) if name in _ALL]
+    totals = [i for i, name in enumerate(lower) if name in _ALL and names[i] not in by]
     of_word, totals = _words_or_totals(path, names, of_word, totals, words)
     rest = [word for word in different if word not in map(words.get, of_word.values())]
+    # A word above counts says more than labels of groups, which may be words too, such as A and B.
+    is_wide = len(of_word) > 1 or (bool(of_word) and len(different) == 2 and bool(totals))
+    if not is_wide and (long := _renamed(path, names, lines, words, questions, by)):
+        return long, lines
     are_counts = bool(of_word) and all(
         _COUNT.fullmatch(cells[i].strip()) for _, cells in lines for i in of_word if i < len(cells)
     )
@@ -262,7 +271,7 @@ def as_long(
         rule = f"has a column {show(column)}, but no column {rest[0]!r}"
         remedy = f"Add the column {rest[0]}, or a column n with the number of all people"
         raise FileError(path, rule, None, remedy)
-    if not of_word or (len(of_word) < 2 and (len(different) > 2 or not totals)):
+    if not is_wide:
         return None
     if rest and (len(different) > 2 or not totals):
         rest = []  # the tally says which count is missing
@@ -314,45 +323,118 @@ def _words_or_totals(
 
 
 def _renamed(
-    path: str, names: Sequence[str], lines: Lines, words: Mapping[str, str]
+    path: str,
+    names: Sequence[str],
+    lines: Lines,
+    words: Mapping[str, str],
+    questions: Iterable[str],
+    by: Sequence[str],
 ) -> list[str] | None:
     """The names of a table with a row for each word, with those of VALUE and COUNT; else None."""
-    lower = [look(name) for name in names]
     if not lines or any(len(cells) < len(names) for _, cells in lines):
         return None
-    said = [i for i in range(len(names)) if all(look(c[i]) in words for _, c in lines)]
-    counts = [i for i, name in enumerate(lower) if name in _COUNTS and i not in said]
-    if len(said) == 1 and not counts:
-        _refuse_numbers_of_words(path, names, lines, said[0], words)
-    if len(said) != 1 or len(counts) != 1:
+    candidates = [i for i, name in enumerate(names) if name not in by]
+    candidates = [i for i in candidates if names[i] in set(questions)] or candidates
+    said = _columns_of(words, candidates, lines)
+    has_codes = not said
+    if has_codes:
+        words = {code: code for code in map(str, range(len(set(words.values()))))}
+        said = _columns_of(words, candidates, lines)
+    counts = [i for i, name in enumerate(names) if look(name) in _COUNTS and i not in said]
+    rows = [cells for _, cells in lines]
+    if len(said) == 1 and len(counts) == 1:
+        _refuse_gaps_of_words(path, names, lines, said[0], counts[0], words)
+        if has_codes and not _has_each_word_once(rows, counts[0], said, words):
+            return None
+    elif not has_codes:
+        _refuse_numbers_of_words(path, names, lines, said, words)
+    if (
+        len(said) != 1
+        or len(counts) != 1
+        or any(look(cells[said[0]]) not in words for cells in rows)
+    ):
         return None
-    keys = [tuple(cell for i, cell in enumerate(c) if i != counts[0]) for _, c in lines]
+    keys = [tuple(cell for i, cell in enumerate(cells) if i != counts[0]) for cells in rows]
     if len(set(keys)) < len(keys):
         return None  # rows of people, who have numbers
     new = {said[0]: VALUE, counts[0]: COUNT}
     return [new.get(i, name) for i, name in enumerate(names)]
 
 
-def _refuse_numbers_of_words(
-    path: str, names: Sequence[str], lines: Lines, said: int, words: Mapping[str, str]
-) -> None:
-    """Refuse a column of numbers under another name than count, with one for each word.
+def _columns_of(words: Mapping[str, str], candidates: Sequence[int], lines: Lines) -> list[int]:
+    """The columns that have words alone; else those that have words and gaps."""
+    looks = {i: {look(cells[i]) for _, cells in lines} for i in candidates}
+    gaps = set(map(look, MISSING))
+    with_words = [
+        i for i in candidates if looks[i] & words.keys() and looks[i] <= words.keys() | gaps
+    ]
+    return [i for i in with_words if looks[i] <= words.keys()] or with_words
+
+
+def _has_each_word_once(
+    rows: Iterable[Sequence[str]], number: int, said: Sequence[int], words: Mapping[str, str]
+) -> bool:
+    """Whether a table has a number for each word in each of its groups, as only counts have it.
 
     Rows of people would have a word now and then twice, or not at all, in a ward or a class.
     """
-    spoken = [words[look(cells[said])] for _, cells in lines]
-    for i in (i for i in range(len(names)) if i != said):
-        if not all(_WHOLE.fullmatch(cells[i].strip()) for _, cells in lines):
-            continue
-        rest = [tuple(c for j, c in enumerate(cells) if j not in (i, said)) for _, cells in lines]
-        many = Counter(rest)
-        once = len(set(zip(rest, spoken, strict=True))) == len(lines)
-        if once and len(set(spoken)) > 1 and set(many.values()) == {len(set(spoken))}:
+    lines = list(rows)
+    spoken = [tuple(words.get(look(cells[i]), "") for i in said) for cells in lines]
+    rest = [tuple(c for j, c in enumerate(cells) if j not in (number, *said)) for cells in lines]
+    once = len(set(zip(rest, spoken, strict=True))) == len(lines)
+    return once and len(set(spoken)) > 1 and set(Counter(rest).values()) == {len(set(spoken))}
+
+
+def _refuse_gaps_of_words(
+    path: str, names: Sequence[str], lines: Lines, said: int, count: int, words: Mapping[str, str]
+) -> None:
+    """Refuse counts with merged cells, or of people without an answer, as rows of people."""
+    filled = [lines[0][1]]
+    for _, cells in lines[1:]:
+        filled.append(
+            [
+                above if i != count and not cell.strip() else cell
+                for i, (cell, above) in enumerate(zip(cells, filled[-1], strict=False))
+            ]
+        )
+    gaps = [
+        (number, i)
+        for (number, cells), full in zip(lines, filled, strict=True)
+        for i in range(len(names))
+        if cells[i] != full[i]
+    ]
+    if gaps and _has_each_word_once(filled, count, [said], words):
+        number, column = gaps[0]
+        rule = f"has counts, but an empty cell in column {show(names[column])} in line {number:,}"
+        remedy = "Where cells were merged, write the entry into each line, by filling down"
+        raise FileError(path, rule, None, remedy)
+    without = [number for number, cells in lines if look(cells[said]) not in words]
+    if without and _has_each_word_once((cells for _, cells in lines), count, [said], words):
+        rule = f"has counts of people without an answer, first in line {without[0]:,}"
+        remedy = "Delete these lines, because shares are estimated from the people who answered"
+        raise FileError(path, rule, None, remedy)
+
+
+def _refuse_numbers_of_words(
+    path: str, names: Sequence[str], lines: Lines, said: Sequence[int], words: Mapping[str, str]
+) -> None:
+    """Refuse numbers that may be counts: under another name, or beside several columns of words."""
+    for i in (i for i in range(len(names)) if i not in said):
+        is_whole = all(_WHOLE.fullmatch(cells[i].strip()) for _, cells in lines)
+        if is_whole and _has_each_word_once((cells for _, cells in lines), i, said, words):
             rule = f"has the column {show(names[i])}, with one number for each word"
             remedy = (
                 "If the numbers say how many people said the word, rename the column to count. "
                 "Otherwise, remove the column"
             )
+            if len(said) > 1:
+                several = " and ".join(show(names[each]) for each in said)
+                rule += f", and the words stand in several columns: {several}"
+                remedy = (
+                    "If the numbers say how many people said the word, rename the column with what "
+                    "people said to value, and the column of numbers to count. Otherwise, remove "
+                    "the column of numbers"
+                )
             raise FileError(path, rule, None, remedy)
 
 
@@ -403,9 +485,10 @@ def refuse_one_column(path: str, text: Sequence[str]) -> None:
                 raise FileError(path, rule, None, remedy)
 
 
-def is_of_counts(path: str, mechanisms: Iterable[Mechanism]) -> bool:
+def is_of_counts(path: str, mechanisms: Mapping[str, Mechanism]) -> bool:
     """Whether a table has counts, in one of the forms that :func:`as_long` knows."""
-    return as_long(path, *_filled_lines(path, ()), words_of(mechanisms)) is not None
+    names, lines = _filled_lines(path, ())
+    return as_long(path, names, lines, words_of(mechanisms.values()), mechanisms) is not None
 
 
 def read_said(
@@ -420,7 +503,8 @@ def read_said(
     """The tally of a table of what people said on paper; other columns are read as they are."""
     is_grouped, by = by is not None, list(by or ())
     names, lines = _filled_lines(path, by if name is None else [*by, name])
-    counted = as_long(path, names, lines, words_of([mechanism]))
+    questions = [] if name is None else [name]
+    counted = as_long(path, names, lines, words_of([mechanism]), questions, by)
     question: str | None
     left_out: Counter[tuple[str, ...]] = Counter()
     if counted is None:
@@ -429,12 +513,12 @@ def read_said(
         said = [cells[column_of] for _, cells in lines]
     else:
         hand = CountsByHand(path, *counted)
-        questions = dict.fromkeys(line.attribute for line in hand._lines)
-        question = name if name in questions else next(iter(questions)) or None
-        if len(questions) > 1 and name not in questions:
+        counted_of = dict.fromkeys(line.attribute for line in hand._lines)
+        question = name if name in counted_of else next(iter(counted_of)) or None
+        if len(counted_of) > 1 and name not in counted_of:
             rule = "has counts of several questions"
-            remedy = f"Choose a question: --design {next(iter(questions))}=DESIGN"
-            raise FileError(path, rule, ", ".join(map(show, questions)), remedy)
+            remedy = f"Choose a question: --design {next(iter(counted_of))}=DESIGN"
+            raise FileError(path, rule, ", ".join(map(show, counted_of)), remedy)
         rows = [
             (line.number, hand.code_of(line, mechanism), line.people, line.key)
             for line in hand._lines
@@ -651,13 +735,14 @@ def read_said_in_groups(
     name: str | None = None,
 ) -> list[dict[str, int]]:
     """[{word: people}] of each group of a design, by the entries in the column ``group``."""
-    names, lines = _filled_lines(path, [group] if name is None else [group, name])
-    for column in (group, *([] if name is None else [name])):
+    questions = [] if name is None else [name]
+    names, lines = _filled_lines(path, [group, *questions])
+    for column in (group, *questions):
         if column not in names:
             remedy = meant(column, names) or f"Its columns: {', '.join(names)}"
             raise FileError(path, f"has no column {show(column)}", None, remedy)
     by_look = {look(word): word for of_group in words for word in of_group}
-    counted = as_long(path, names, lines, by_look)
+    counted = as_long(path, names, lines, by_look, questions, [group])
     if counted is None:
         rest = [i for i, c in enumerate(names) if c != group and name in (None, c)]
         read = {i: sum(look(c[i]) in by_look for _, c in lines) for i in rest}

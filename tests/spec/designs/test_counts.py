@@ -846,6 +846,91 @@ def test_tables_without_a_study_that_are_wrong_are_refused(
     assert said in " ".join(shown.split()) and "hiv" not in shown
 
 
+_OF_GROUPS = [["smoker", "said", "count"], ["no", "no", 300], ["no", "yes", 100],
+              ["yes", "no", 200], ["yes", "yes", 200]]  # fmt: skip
+_AB = [["arm", "said", "count"], ["A", "same", 300], ["A", "different", 100],
+       ["B", "same", 200], ["B", "different", 200]]  # fmt: skip
+_CODE_OF = {"same": 1, "different": 0}
+_AB_CODES = [[arm, _CODE_OF.get(said, said), n] for arm, said, n in _AB]
+_AB_WIDE = [["arm", "n", "same"], ["A", 400, 300], ["B", 400, 200]]
+
+
+@pytest.mark.crossed(4)
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize(
+    ("rows", "card"),
+    [
+        (_OF_GROUPS, "forced:1/6,1/6"),
+        (_AB, "crosswise:1/4"),
+        (_AB_CODES, "crosswise:1/4"),
+        (_AB_WIDE, "crosswise:1/4"),
+    ],
+    ids=["words", "letters", "codes", "n"],
+)
+def test_groups_whose_labels_are_words_of_the_card_are_groups(
+    tmp_path: Path, rows: list[list[object]], card: str, named: bool
+) -> None:
+    """Rejects a count that is ignored, so that each line is one person, and exchanged columns."""
+    path, by = _table(tmp_path / "c.csv", rows), str(rows[0][0])
+    design = ["--design", f"said={card}" if named else card]
+    shown = _run("estimate", path, *design, "--by", by, "--json")
+    (groups,) = json.loads(shown[shown.index("[") :])
+    of_yes = [row["estimate"] for row in groups["shares"] if row["value"] == "yes"]
+    likely = (0.125, 0.5)  # of 100 and of 200 people among 400 who say yes
+    expected = likely if card[0] == "f" else (0.0, 0.5)
+    assert of_yes == pytest.approx(expected, abs=0.02)
+    assert {row["reports"] for row in groups["shares"]} == {400}
+    if named:
+        assert "800 people" in _run("estimate", path, *design)
+        _run("report", path, *design, "--by", by, "-o", str(tmp_path / "page.html"))
+        of_regression = _run("regress", path, f"said ~ {by}", "--design", card)
+        assert "800 reports" in of_regression and f"{by}[T.{rows[-1][0]}]" in of_regression
+
+
+_MERGED = [["ward", "said", "count"], ["north", "same", 200], ["", "different", 210],
+           ["south", "same", 220], ["", "different", 170]]  # fmt: skip
+_NOBODY = [["ward", "said", "count"]] + [
+    [ward, word, n]
+    for ward in ("north", "south")
+    for word, n in (("same", 200), ("different", 210), ("NA", 3))
+]
+
+
+@pytest.mark.parametrize(
+    ("rows", "card", "said"),
+    [
+        (_OF_GROUPS, "forced:1/6,1/6", "has the column 'count', with one number for each word"),
+        (_OF_GROUPS, "forced:1/6,1/6", "several columns: 'smoker' and 'said'. If the numbers say"),
+        (_MERGED, "crosswise:1/4", "empty cell in column 'ward' in line 3. Where cells were"),
+        (
+            [[row[1], row[0], row[2]] for row in _MERGED],
+            "crosswise:1/4",
+            "empty cell in column 'ward' in line 3",
+        ),
+        (
+            [["said", "ward", "count"], ["same", "a1", 9], ["", "b1", 8], ["different", "a1", 7],
+             ["", "b1", 6]],
+            "crosswise:1/4",
+            "empty cell in column 'said' in line 3",
+        ),
+        (_NOBODY, "crosswise:1/4", "has counts of people without an answer, first in line 4"),
+    ],
+)  # fmt: skip
+def test_counts_are_never_taken_for_rows_of_people(
+    tmp_path: Path, rows: list[list[object]], card: str, said: str
+) -> None:
+    """Rejects 800 people who become 2, because --drop-missing made people of the lines."""
+    path = _table(tmp_path / "c.csv", rows)
+    for options in ([], ["--drop-missing"]):
+        assert said in " ".join(
+            _run("estimate", path, "--design", card, *options, fails=True).split()
+        )
+    two = ["--design", f"said={card}", "--design", f"smoker={card}", "--correlation"]
+    if rows is _OF_GROUPS:
+        refused = _run("regress", path, "said + smoker", *two, fails=True)
+        assert "several columns: 'smoker' and 'said'" in " ".join(refused.split())
+
+
 def test_a_report_of_a_card_has_what_was_ticked_and_what_is_assumed(tmp_path: Path) -> None:
     """Rejects a page that has no observed count, and a method that begins with a program's name."""
     study, tally, page = (str(tmp_path / name) for name in ("s.toml", "t.json", "r.html"))
