@@ -267,6 +267,15 @@ def test_a_study_states_designs() -> None:
             ('"crosswise:1/4"', '"crosswise:1/4"\nepsilon = 1.0'),
             "cannabis.epsilon: cannot be used with",
         ),
+        (
+            ('"crosswise:1/4"', '"crosswise:1/4"\nmissing = "drop"'),
+            "cannot be 'drop' with the key \"design\", because tables have what people said. Leave "
+            'out the key "missing". Leave the cells of these people empty, and add --drop-missing',
+        ),
+        (
+            ('"crosswise:1/4"', '"crosswise:1/4"\nempty = ["-99"]'),
+            'cannot be used with the key "design", because tables have what people said',
+        ),
         (('"crosswise:1/4"', '"crossways:1/4"'), "Is 'crosswise' meant"),
         (('"crosswise:1/4"', '"crosswise:1/2"'), "make all reports useless"),
         (('["no", "yes"]\ndesign = "cross', '["yes", "no"]\ndesign = "cross'), "no first"),
@@ -484,7 +493,7 @@ def _words_of(page: Path) -> str:
 def test_a_page_says_who_was_left_out_and_what_it_was_made_from(tmp_path: Path) -> None:
     """Rejects "1,500 people answered" of 1,503, and "counts alone" of a table of single people."""
     page, study = tmp_path / "r.html", tmp_path / "study.toml"
-    study.write_text(_STUDY.format("crosswise:1/4").replace("[public", 'missing = "drop"\n[public'))
+    study.write_text(_STUDY.format("crosswise:1/4"))
     rows = [*_PEOPLE, [9, "50+", ""], [9, "18-29", "NA"], [9, "", "same"]]
     options = ("--study", str(study), "--by", "age", "-o", str(page))
     for short in ((), ("--short",)):
