@@ -38,7 +38,10 @@ INTERVALS_OF_DRAWN = (
 )
 _FEWEST_IDS = 10  # people, from which on a run of whole numbers is no chance
 _FAR_WEIGHT = 20  # times the middle weight, from which on a weight may be a code such as 999
-_CODES = [-9.0, *(sign * (10.0**digits - 1) for digits in range(2, 16) for sign in (-1, 1))]
+CODES_OF_MISSING = [
+    -9.0,
+    *(sign * (10.0**digits - 1) for digits in range(2, 16) for sign in (-1, 1)),
+]
 _NO_SPREAD = 1e-9  # of the largest variance, below which a direction has none
 
 
@@ -363,14 +366,20 @@ def code_of_missing(name: str, column: np.ndarray, sizes: np.ndarray | None = No
     They are written with nines alone, and lie further from all other numbers than these from each
     other, or below 0 where no other number does.
 
-    Shapes: column (m,) numbers, sizes (m,) of people.
+    Shapes: column (m,) numbers, NaN of labels, sizes (m,) of people.
 
     >>> code_of_missing("age", np.array([18.0, 79.0, 40.0, 999.0]))
     'age is 999 for 1 of 4 people, far from all other numbers (18 to 79)'
     """
-    of_nines = np.isin(column, _CODES)
+    of_nines = np.isin(column, CODES_OF_MISSING)
     if of_nines.all():
         return ""
+    if np.isnan(column).any():
+        if not of_nines.any() or not np.isnan(column[~of_nines]).all():
+            return ""
+        listed = " or ".join(f"{code:.15g}" for code in np.unique(column[of_nines]))
+        people = _people(of_nines, np.ones(len(column)) if sizes is None else sizes)
+        return f"{name} is {listed} {people}, and no number for all others"
     low, high = column[~of_nines].min(), column[~of_nines].max()
     nines = np.unique(column[of_nines])
     is_far = np.maximum(low - nines, nines - high) > high - low

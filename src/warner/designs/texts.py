@@ -163,7 +163,11 @@ def stated_in(cls: Callable[..., Any], text: str, example: str) -> dict[str, str
     if needed - set(stated) or len(plain) > len(parameters) or not set(stated) <= set(parameters):
         several = "s" * (len(parameters) > 1)
         rule = f"{name_of(text)} takes the value{several} {' and '.join(parameters)}"
-        raise ArgumentError("design", rule, show(text), f"For example {show(example)}")
+        remedy = f"For example {show(example)}"
+        if len(plain) == 2 * len(parameters) and set(plain[::2]) == {"0"}:
+            points = ",".join(f"0.{digits}" for digits in plain[1::2])
+            remedy = f"Write a decimal point: {name_of(text)}:{points}"
+        raise ArgumentError("design", rule, show(text), remedy)
     return stated
 
 

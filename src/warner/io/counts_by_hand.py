@@ -26,6 +26,7 @@ import numpy as np
 from warner._core.checks import show
 from warner._core.errors import EmptyError, FileError, ReportError
 from warner._core.foreign_tables import repeated_block
+from warner._core.survey_design import CODES_OF_MISSING, code_of_missing
 from warner._core.text import look, meant, nearest
 from warner.domains import Categorical, Domain
 from warner.io.public_values import TOTALS, groups_in, indices_of_groups
@@ -52,12 +53,16 @@ _COUNTS = (COUNT, "counts", "n", "people", "sheets", "number", "freq", "frequenc
 _ALL = ("n", "total", "all", "people", "asked", "count")  # columns of the people of a row
 _COUNT = re.compile(r"[0-9.,]+ ?%?")  # a number, which may be no count
 _DECIMAL_COMMA = re.compile(r"[0-9]+,[0-9]+")
+_SHARE = re.compile(r"0[.,][0-9]+|[0-9]+[.,][0-9]{1,2}")  # as 60.5, where 1.200 is 1200
 _WHOLE = re.compile(r"[0-9]{1,18}([.]0*)?")
 _LEAST = 0.5  # of the cells of a column, from which on it is taken for what people said
 _BEGIN, _FIRST = 2**14, 20  # characters and lines of a file that show how it was saved
 _MOST_NAMED = 3  # groups, or lines, in a sentence
 _FEWEST_IDS, _MOST_COPIES = 20, 4  # different rows, and copies of each, where a column is an id
 _MOST_LINES = 10  # that are named
+IF_NO_ANSWER = (
+    "If this means no answer, empty these cells: --drop-missing then leaves these people out"
+)
 _MOST_LEFT_OUT = 0.05  # of the people of a column; more are no few slips of the pen
 
 Lines = Sequence[tuple[int, list[str]]]  # the number of each line, and its cells
@@ -216,7 +221,7 @@ def _people(where: str, name: str, text: str) -> int:
     rule, remedy = f"{name} must be a whole number of people", "Write only digits, such as 1200"
     if not text:
         remedy = "Write 0 in place of the empty cell if there was nobody"
-    if "%" in text:
+    if "%" in text or _SHARE.fullmatch(text):
         remedy = "Write the number of people, not a percentage"
     raise FileError(where, rule, None, remedy)
 
@@ -256,7 +261,7 @@ def as_long(
         and names[i] not in by
         and any(_COUNT.fullmatch(c[i].strip()) for _, c in lines if i < len(c))
     }
-    totals = [i for i, name in enumerate(lower) if name in _ALL and names[i] not in by]
+    totals = [i for i, name in enumerate(lower) if name in _ALL]
     of_word, totals = _words_or_totals(path, names, of_word, totals, words)
     rest = [word for word in different if word not in map(words.get, of_word.values())]
     # A word above counts says more than labels of groups, which may be words too, such as A and B.
@@ -526,6 +531,10 @@ def read_said(
         ]
         public, said = list(hand.by), [line.word for line in hand._lines]
         for column in by:
+            if column == weights and column in names and column not in public:
+                rule = "has counts, which are no weights of single people"
+                remedy = "Leave out --weights, because a table of counts takes no weights"
+                raise FileError(f"{path}: column {column!r}", rule, None, remedy)
             if column not in public:
                 remedy = meant(column, public) or _without_groups(column)
                 raise FileError(path, f"has no column {show(column)}", None, remedy)
@@ -849,11 +858,16 @@ def remedy_of_words(
             leave_out = "To leave out the people of the other rows, delete those rows"
         return f"Is this meant: {listed}? Then correct the words. {leave_out}"
     different, words = len(set(written)), mechanism.report_words
+    if set(written) <= {"true", "false"}:
+        return f"These cells are TRUE and FALSE. Write the words of the card: {' or '.join(words)}"
+    if all(as_number(text, False) in CODES_OF_MISSING for text in written):
+        return IF_NO_ANSWER
     what, codes_instead = "one other value", "it is a code, write the word for it"
     if different > 1:
         what = f"{different:,} other values"
         codes_instead = "they are codes, write the words for them"
-    remedy = f"These rows have {what}. If {codes_instead}: {' or '.join(words)}"
+    remedy = f"These rows have {what}. {IF_NO_ANSWER}"
+    remedy += f". If {codes_instead}: {' or '.join(words)}"
     if not words[0].isdecimal():
         codes = [f"{code} for {word}" for code, word in enumerate(words)]
         remedy += f". Only these codes are understood: {', '.join(codes[:-1])} and {codes[-1]}"
@@ -875,6 +889,9 @@ def doubtful_groups(tally: Tally) -> list[str]:
     for i, name in enumerate(tally.columns):
         texts = list(dict.fromkeys(str(key[i]) for key in keys))
         sentences += written_alike(name, texts)
+        numbers = np.array([as_number(str(key[i]), False) for key in keys], dtype=np.float64)
+        if doubt := code_of_missing(name, numbers, tally.sizes):
+            sentences.append(f"{doubt}. {IF_NO_ANSWER}.")
     single = [key for key, size in zip(keys, tally.sizes, strict=True) if size == 1]
     if tally.columns and single:
         listed = ", ".join(show(" ".join(map(str, key))) for key in single[:_MOST_NAMED])

@@ -793,6 +793,9 @@ def test_a_report_page_is_written_from_counts_and_from_a_table(tmp_path: Path) -
         assert said in _run("report", *wrong, "-o", page, fails=True)
 
 
+_IF_NONE = "If this means no answer, empty these cells: --drop-missing then leaves these people out"
+
+
 @pytest.mark.parametrize(
     ("rows", "options", "said"),
     [
@@ -840,7 +843,27 @@ def test_a_report_page_is_written_from_counts_and_from_a_table(tmp_path: Path) -
             [],
             "If it is a code, write the word for it: different or same. Only these codes are understood: 0 for",
         ),
-        (_WRONG, ["--design", "said=crosswise:1/4"], "These rows have 1,000 other values. If they"),
+        (_WRONG, ["--design", "said=crosswise:1/4"], f"1,000 other values. {_IF_NONE}. If they"),
+        (
+            [*_PEOPLE, *[[9, "old", "-99"]] * 200],
+            ["--design", "said=crosswise:1/4", "--drop-missing"],
+            f"in 200 of 1,700 rows, first in line 1,502. {_IF_NONE}.",
+        ),
+        (
+            [*_PEOPLE, *[[9, "old", "k.A."]] * 200],
+            ["--design", "said=crosswise:1/4", "--drop-missing"],
+            f"These rows have one other value. {_IF_NONE}. If it is a code, write the word for",
+        ),
+        (
+            [["id", "said"], *([i, "TRUE" if i % 3 else "FALSE"] for i in range(60))],
+            ["--design", "said=crosswise:1/4"],
+            "These cells are TRUE and FALSE. Write the words of the card: different or same",
+        ),
+        (_LONG, ["--weights", "count"], "a table of counts takes no weights"),
+        (_WITH_TOTALS, ["--weights", "n"], "a table of counts takes no weights"),
+        ([*_WIDE, ["60+", 60.5, 39.5]], [], "Write the number of people, not a percentage"),
+        ([*_WIDE, ["60+", 0.605, 0.395]], [], "Write the number of people, not a percentage"),
+        (_PEOPLE, ["--design", "said=crosswise:0,25"], "Write a decimal point: crosswise:0.25"),
         ([["a", "b"], ["same", "same"]], [], "Choose one: --design a=DESIGN or --design b=DESIGN"),
         (_LONG[:1], [], "holds no answers"),
     ],
@@ -1048,6 +1071,15 @@ def test_groups_that_may_be_slips_of_the_pen_are_named(tmp_path: Path) -> None:
         "'Ashfield' and 'ashfield' count as 2 groups, but differ only in capital letters" in shown
     )
     assert "These groups have only one person: 'ashfield'. Are their names mistyped?" in shown
+    for wards, about in [
+        (["Bray", "-99"], "ward is -99 for 1 of 601 people, and no number for all others."),
+        (["7", "-99"], "ward is -99 for 1 of 601 people, far from all other numbers (1 to 7)."),
+    ]:
+        coded = [[i, {"Ashfield": "1"}.get(ward, wards[0]) if wards[0] == "7" else ward, word]
+                 for i, ward, word in rows[1:-1]]  # fmt: skip
+        table = _table(tmp_path / "coded.csv", [rows[0], *coded, [600, wards[1], "same"]])
+        shown = " ".join(_run("estimate", table, *design, "--by", "ward").split())
+        assert about in shown and f"{_IF_NONE}." in shown
     rows[-1][1] = "Bray"
     clean = _run("estimate", _table(tmp_path / "clean.csv", rows), *design, "--by", "ward")
     assert " differ by " not in clean and "single" not in clean

@@ -45,7 +45,7 @@ from warner.app.what_files_hold import (
 )
 from warner.designs import LatentClasses, ListExperiment, PaperDesign, from_text, groups_from_text
 from warner.designs.texts import BY_NAME, NAMES_OF_GROUPS, with_name
-from warner.io.counts_by_hand import remedy_of_words, written_alike
+from warner.io.counts_by_hand import IF_NO_ANSWER, remedy_of_words, written_alike
 from warner.io.read_answers import LeftOut, other_columns, read_columns
 from warner.io.stated_headers import codes_said
 from warner.regression.answer import regress as regress_answer
@@ -575,10 +575,7 @@ def _slips(columns: Mapping[str, np.ndarray], coded: Sequence[str]) -> Iterator[
             yield from written_alike(name, dict.fromkeys(column.tolist()))
     doubts = {n: code_of_missing(n, c) for n, c in numbers.items() if n not in coded}
     for code in filter(None, doubts.values()):
-        yield (
-            f"{code}. If this means no answer, empty these cells: --drop-missing then leaves these "
-            "people out."
-        )
+        yield f"{code}. {IF_NO_ANSWER}."
     ends = [
         f"{name} {c.min():,.6g} to {c.max():,.6g}"
         for name, c in numbers.items()
