@@ -171,8 +171,7 @@ _METHODS = _by_word(
 _ARGUMENTS = _by_word(
     {
         "seed randomstate": "For a repeatable simulation pass rng=numpy.random.default_rng(42)",
-        "p prob probability": "Pass epsilon = log(p (K - 1) / (1 - p)), where p is the probability "
-        "of the true value among K values",
+        "p q prob probability": "Is 'epsilon' meant, which sets the probabilities?",
         "eps budget": "Is 'epsilon' meant?",
         "optimal optimized optimised": "Is 'variant' meant, such as variant='oue'?",
         "g": "Is 'buckets' meant?",
@@ -183,6 +182,13 @@ _ARGUMENTS = _by_word(
         "alpha confidence conf": "Is 'level' meant, such as level=0.95?",
     }
 )
+
+_EPSILON_OF = {  # of the probabilities that papers state; each mechanism has its own formula
+    "RandomizedResponse": "Pass epsilon = log(p (K - 1) / (1 - p)), where p is the probability of "
+    "the true value among K values",
+    "UnaryEncoding": "Pass epsilon = log(p (1 - q) / (q (1 - p))), where p is the probability of a "
+    "1 in the bit of the true value, and q in the other bits",
+}
 
 _PACKAGES = (
     "mechanisms",
@@ -350,6 +356,8 @@ def _problem_of(
     for given in keywords:
         if given not in names:
             remedy = _ARGUMENTS.get(_plain(given), "")
+            if "'epsilon' meant, which" in remedy:
+                remedy = _EPSILON_OF.get(name, remedy)
             hinted = re.match("Is '(.*?)' meant", remedy)
             if not remedy or (hinted and hinted[1] not in names):  # which this function has not
                 remedy = meant(given, names) or _method_meant(given, methods) or usage

@@ -2,6 +2,7 @@
 
 import copy
 import inspect
+import math
 import pickle
 
 import numpy as np
@@ -142,6 +143,24 @@ def test_a_call_that_does_not_fit(call, texts) -> None:  # type: ignore[no-untyp
         call()
     for text in texts:
         assert text in str(caught.value)
+
+
+def test_the_epsilon_of_probabilities_is_that_of_the_mechanism() -> None:
+    """Rejects the formula of randomised response for unary encoding, and for all others."""
+    ten, p, q = warner.Integers(0, 9), 0.75, 0.25
+    right = {RandomizedResponse: math.log(p * 9 / (1 - p)), warner.UnaryEncoding: math.log(9)}
+    for cls, epsilon in right.items():
+        with pytest.raises(TypeError) as caught:
+            cls(ten, p=p, q=q)  # type: ignore[operator]
+        formula = str(caught.value).split("epsilon = ")[1].split(", where")[0]
+        formula = formula.replace("p (", "p * (").replace("q (", "q * (")
+        value = eval(formula, {"log": math.log, "p": p, "q": q, "K": 10})  # noqa: S307
+        assert value == pytest.approx(epsilon)
+    for cls in (warner.SubsetSelection, warner.SquareWave, warner.LocalHashing):
+        with pytest.raises(TypeError, match="Is 'epsilon' meant, which sets the probabilities"):
+            cls(ten, q=q)
+    with pytest.raises(TypeError, match="Write estimate"):
+        estimate(DEVICE.tally(REPORTS), p=p)  # type: ignore[call-overload]
 
 
 def test_a_type_error_of_the_callers_own_code_stays() -> None:
