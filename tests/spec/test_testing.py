@@ -27,6 +27,7 @@ from warner.privacy.guarantees import LDP
 from warner.privacy.report_laws import ExactTable
 from warner.reports.schema import IntegerColumns
 from warner.results.recommend import for_a_while, register
+from warner.testing.mechanisms import neighbours_p_value
 
 FEW = 2000  # reports for each value: the power is tested with the wrong samplers below
 
@@ -98,9 +99,8 @@ class UnderstatedLaw(Forced):
 def test_a_wrong_epsilon_is_rejected() -> None:
     failed = _failed(UnderstatedEpsilon(Integers(0, 2), 1.0))
     assert failed == {
-        "the audited epsilon is at most the requested and the stated one": "the reports have "
-        "epsilon "
-        f"{Forced(Integers(0, 2), 1.0).epsilon:.9g}, but the guarantee states 0.5"
+        "the audited epsilon is at most the requested and the stated one": "epsilon "
+        f"{Forced(Integers(0, 2), 1.0).epsilon:.9g} exceeds the guarantee, which is 0.5-LDP"
     }
     assert "reveal more than the mechanism states" in "".join(
         _failed(UnderstatedLaw(Integers(0, 2), 1.0)).values()
@@ -474,6 +474,39 @@ def test_reports_that_depend_on_others_are_rejected(
             testing.check_mechanism(wrong(SMALL, 1.0), draws=DRAWS)
     failed = {each.property: each.finding for each in caught.value.checked.failures}
     assert said in failed[name] and "the sampler follows the law" not in failed
+
+
+@pytest.mark.parametrize(("people", "shift"), [(2, 0), (2, 1), (3, 0), (10, 7)])
+def test_noise_that_a_few_neighbours_share_is_found(people: int, shift: int) -> None:
+    """Rejects tests of the shares of reports alone, which are right where neighbours share noise,
+    and tests of pairs that begin at even places alone.
+    """
+
+    class SharesNoise(Forced):
+        def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+            words = source.words(len(index) // people + 2, np.uint64)
+            shared = np.repeat(words, people)[shift : shift + len(index)]
+            edges = np.cumsum(np.array(self._forced, dtype=np.uint64))
+            forced = np.searchsorted(edges, shared, side="right")
+            return {"report": np.where(forced == self.domain.size, index, forced)}
+
+    with for_a_while():
+        register(SharesNoise)
+        with pytest.raises(testing.PropertyError) as caught:
+            testing.check_mechanism(SharesNoise(SMALL, 1.0), draws=DRAWS)
+    failed = {each.property: each.finding for each in caught.value.checked.failures}
+    assert "reports of people 1 apart depend on each other" in failed[PROPERTY]
+
+
+@pytest.mark.parametrize("lag", [1, 16])
+def test_neighbours_are_compared_at_every_lag(lag: int) -> None:
+    right = np.random.default_rng(1).integers(0, 256, (4_000, 3), dtype=np.uint8)
+    assert neighbours_p_value(right, 16)[0] > 1e-6
+    right[lag::2] = np.where(
+        right[lag::2] < 128, right[:-lag:2][: len(right[lag::2])], right[lag::2]
+    )
+    p, said = neighbours_p_value(right, 16)
+    assert p < 1e-9 and f"people {lag} apart" in said
 
 
 def test_right_samplers_are_accepted_with_few_and_with_many_reports() -> None:

@@ -28,6 +28,8 @@ from warner.mechanisms.one_of import permanent_of
 from warner.privacy.guarantees import ApproximateLDP, Guarantee
 from warner.privacy.report_laws import (
     INFINITE,
+    SLOPE_TOLERANCE,
+    ExactTable,
     ambiguous_report,
     common_denominator,
     epsilon_of,
@@ -55,8 +57,8 @@ class Audit(Tabular):
         requested: the requested epsilon in nats, between values ``unit`` apart.
         epsilon: the smallest epsilon that the reports satisfy, rounded up to a float, between
             values ``unit`` apart.
-        holds: whether epsilon <= requested, and the enumeration of reports (if they can be listed)
-            agrees with the law.
+        holds: whether neither epsilon nor what samples show exceeds the request or the guarantee,
+            and the enumeration of reports (if they can be listed) agrees with the law.
         method: how the mechanism was examined, in words.
         violation: how the guarantee is broken, in words; None where it holds.
         sampled_lower_bound: a lower bound on epsilon from samples, with confidence 1 - 1e-6, or
@@ -65,8 +67,8 @@ class Audit(Tabular):
         delta: of approximate privacy; None elsewhere.
         unit: the distance of two values that ``requested`` and ``epsilon`` are for, where privacy
             is metric; None where they are for any two values.
-        total: the epsilon between any two values, at any distance. It is the budget in nats that
-            one person spends in all.
+        total: the epsilon between any two values, at any distance, or what samples show if that is
+            more. It is the budget in nats that one person spends in all.
         influence: the number of people by which one forged report changes the count of a value that
             ``Inversion()`` estimates, at most; None where reports have no unbiased estimate of
             counts. See :func:`warner.theory.inversion.max_influence`.
@@ -494,18 +496,45 @@ def _merged(
 
 def audit_law(mechanism: Mechanism, samples: int | None) -> Audit:
     """Audit a mechanism of one report: its law, and its serialised reports if they are few."""
-    epsilon, delta = mechanism.epsilon_of_law(), mechanism.guarantee.delta
-    method, violation = mechanism.law.audit_method, _over_budget(epsilon, mechanism.requested)
+    law, delta = mechanism.epsilon_of_law(), mechanism.guarantee.delta
+    epsilon, method = law, mechanism.law.audit_method
+    violation = _over_budget(law, mechanism.requested)
     if mechanism.is_enumerable:
         records = Reports(mechanism.header, mechanism.outputs()).records()
         examine = _odds if mechanism.guarantee.bounds_all_pairs else _measured
-        epsilon, delta, larger, problem = examine(mechanism, records, epsilon)
+        epsilon, delta, larger, problem = examine(mechanism, records, law)
         if larger and problem is None:
             problem = "some written reports reveal more than the mechanism states"
-        violation = violation or problem
+        violation = violation or problem or _other_than_law(mechanism)
         method += f"; all {len(records)} possible reports were checked"
-    total = mechanism.guarantee_at(epsilon).total
-    return _conclude(mechanism, samples, epsilon, delta, total, method, violation)
+        if epsilon < law and not is_of_package(type(mechanism)):
+            # Reports that are written alike tell less than the law; so does a wrong list of them.
+            method += (
+                f"; by probabilities() alone, epsilon would be {epsilon:.10g} and not {law:.10g}"
+            )
+            epsilon = law
+    measured = mechanism.guarantee_at(epsilon)
+    return _conclude(mechanism, samples, epsilon, delta, measured, method, violation)
+
+
+def _other_than_law(mechanism: Mechanism) -> str | None:
+    """How the listed probabilities differ from a law that lists them too; None if they do not."""
+    law = mechanism.law
+    if not isinstance(law, ExactTable):
+        return None
+    listed = mechanism.probabilities()
+    if listed.shape != law.numerators.shape:
+        return f"probabilities() has the shape {listed.shape}, but the law {law.numerators.shape}"
+    total = law.numerators.sum(axis=0)
+    off = listed * total != law.numerators
+    if not off.any():
+        return None
+    y, x = np.argwhere(off)[0]
+    stated = float(Fraction(law.numerators[y, x]) / total[x])
+    return (
+        f"by probabilities(), report number {y} of value number {x} has the probability "
+        f"{float(listed[y, x]):.6g}, but by the law {stated:.6g}"
+    )
 
 
 def audit_parts(mechanism: Combined, samples: int | None) -> Audit:
@@ -528,7 +557,7 @@ def audit_parts(mechanism: Combined, samples: int | None) -> Audit:
         }
     )
     broken = (f"{name}: {each.violation}" for name, each in audits.items() if not each.holds)
-    violation = next(broken, None) or _over_budget(total.epsilon, mechanism.requested)
+    violation = next(broken, None)
     prefix = "part " if len(parts) > 1 else ""
     method = "; ".join(
         dict.fromkeys(
@@ -544,7 +573,7 @@ def audit_parts(mechanism: Combined, samples: int | None) -> Audit:
         rule = "cannot be drawn, because there are too many sets of reports to list"
         remedy = "Leave out the argument samples, or audit each mechanism of mechanism.parts alone"
         raise ArgumentError("samples", rule, None, remedy)
-    return _conclude(mechanism, samples, total.epsilon, total.delta, total.total, method, violation)
+    return _conclude(mechanism, samples, total.epsilon, total.delta, total, method, violation)
 
 
 def audit_exact(mechanism: Mechanism, samples: int | None = None) -> Audit:
@@ -578,20 +607,25 @@ def _conclude(
     samples: int | None,
     epsilon: float,
     delta: float | None,
-    total: float,
+    measured: Guarantee,
     method: str,
     violation: str | None,
 ) -> Audit:
-    """Draw samples if asked for, and make the record."""
-    bound = None
+    """Draw samples if asked for, compare with what is stated, and make the record."""
+    bound, stated = None, mechanism.guarantee
+    violation = violation or _over_budget(epsilon, mechanism.requested)
+    if violation is None and exceeds(measured, stated):
+        violation = f"epsilon {measured.epsilon:.9g} exceeds the guarantee, which is {stated}"
     if samples is not None:
         sampled = sampled_bound(mechanism, integer("samples", samples, 2))
         bound, method = sampled.bound, f"{method}; {sampled}"
-    if violation is None and bound is not None and bound > mechanism.requested:
-        violation = (
-            f"samples show an epsilon of at least {bound:.4f}: reports are not drawn with the "
-            "probabilities that the mechanism states"
-        )
+        shown = mechanism.guarantee_at(bound)
+        if violation is None and (bound > mechanism.requested or exceeds(shown, stated)):
+            violation = (
+                f"samples show an epsilon of at least {bound:.4f}: reports are not drawn with the "
+                "probabilities that the mechanism states"
+            )
+        measured = max(measured, shown, key=lambda each: each.total)
     return Audit(
         repr(mechanism),
         mechanism.requested,
@@ -600,23 +634,33 @@ def _conclude(
         method,
         violation,
         bound,
-        str(mechanism.guarantee),
+        str(stated),
         delta,
         mechanism.distance_unit,
-        total,
+        measured.total,
         max_influence(mechanism),
         total_influence(mechanism),
     )
+
+
+def exceeds(measured: Guarantee, stated: Guarantee) -> bool:
+    """Whether a measured epsilon is above the stated one by more than rounding."""
+    return measured.epsilon > stated.epsilon * (1 + SLOPE_TOLERANCE)
 
 
 def _over_budget(epsilon: float, requested: float) -> str | None:
     return None if epsilon <= requested else f"epsilon {epsilon!r} exceeds {requested!r}"
 
 
-def _is_from_outside(header: Any) -> bool:
-    """Whether a mechanism, or one that it is made of, is not of the package, by its header."""
+def is_from_outside(mechanism: Mechanism) -> bool:
+    """Whether a mechanism, or one that it is made of, is not of the package."""
+    return not is_of_package(type(mechanism)) or _names_outside(mechanism.header)
+
+
+def _names_outside(header: Any) -> bool:
+    """Whether a header, or one inside it, names a mechanism that is not of the package."""
     if isinstance(header, list):
-        return any(map(_is_from_outside, header))
+        return any(map(_names_outside, header))
     if not isinstance(header, dict):
         return False
     name = header.get("mechanism")
@@ -624,7 +668,7 @@ def _is_from_outside(header: Any) -> bool:
         cls = MECHANISMS.get(name) or DESIGNS.get(name)
         if cls is None or not is_of_package(cls):
             return True
-    return any(map(_is_from_outside, header.values()))
+    return any(map(_names_outside, header.values()))
 
 
 def _tuples_violation(mechanism: Combined, total: Guarantee, records: list[bytes]) -> str | None:
@@ -739,8 +783,7 @@ def audit(
             raise ArgumentError("rounds", rule, show(rounds), remedy)
         crowd = None if shuffled is None else of_crowd(mechanism, shuffled, delta, rounds)
         audited = audit_exact(mechanism, samples)
-        outside = not is_of_package(type(mechanism)) or _is_from_outside(mechanism.header)
-        if samples is None and outside:
+        if samples is None and is_from_outside(mechanism):
             not_run = "; no reports were drawn as a test: to draw some, pass samples=1_000_000"
             audited = replace(audited, method=audited.method + not_run)
         return replace(audited, shuffled=crowd, example=example_of(mechanism))

@@ -43,6 +43,7 @@ from warner.design.benchmark_result import FORMAT, Benchmark, Cell
 from warner.design.benchmark_shown import MARK
 from warner.design.comparison import LOSSES, truths_of
 from warner.design.own_code import code_of, digest, version_here
+from warner.design.own_law import contradiction
 from warner.design.planning import Maker, candidates
 from warner.domains import Domain
 from warner.domains.base import require_domain
@@ -333,6 +334,9 @@ class _Work:
             problem.add_note(f"This happened when the mechanism {cell.mechanism!r} was made.")
             raise
         _require_made(made, cell, self.domain)
+        if (problem := contradiction(made)) is not None:
+            self.left_out[cell, None] = problem
+            return
         self.mechanisms[cell] = made
 
     @functools.cached_property

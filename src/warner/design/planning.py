@@ -42,6 +42,7 @@ from warner.design.default_errors import (
     two_digits,
     typical_shares,
 )
+from warner.design.own_law import contradiction
 from warner.design.ranking import Ranking, to_nine_digits
 from warner.domains import Domain
 from warner.domains.base import require_domain
@@ -785,6 +786,9 @@ def judged_mechanisms(
     for name, make in steps(makers.items(), "comparing mechanisms"):
         try:
             mechanism = make(domain, epsilon)
+            if (problem := contradiction(mechanism)) is not None:
+                left_out[name] = problem
+                continue
             law, header = law_of(mechanism), mechanism.header
             like = [n for n, of in laws.items() if of[1] == header or is_same_law(of[0], law)]
             if not like:
@@ -794,8 +798,8 @@ def judged_mechanisms(
                 left_out[name] = f"it tells the same as {like[0]}"
         except ArgumentTypeError:
             continue  # a mechanism of other values
-        except refused as problem:
-            left_out[name] = str(problem)
+        except refused as refusal:
+            left_out[name] = str(refusal)
     if not judgements:
         rule = "no mechanism can be made for this epsilon and these values"
         unexplained = message("epsilon", rule, repr(epsilon), "Use other values")

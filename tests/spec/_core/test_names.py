@@ -154,7 +154,7 @@ def test_the_epsilon_of_probabilities_is_that_of_the_mechanism() -> None:
             cls(ten, p=p, q=q)  # type: ignore[operator]
         formula = str(caught.value).split("epsilon = ")[1].split(", where")[0]
         formula = formula.replace("p (", "p * (").replace("q (", "q * (")
-        value = eval(formula, {"log": math.log, "p": p, "q": q, "K": 10})  # noqa: S307
+        value = eval(formula, {"log": math.log, "p": p, "q": q, "K": 10})
         assert value == pytest.approx(epsilon)
     for cls in (warner.SubsetSelection, warner.SquareWave, warner.LocalHashing):
         with pytest.raises(TypeError, match="Is 'epsilon' meant, which sets the probabilities"):

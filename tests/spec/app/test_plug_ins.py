@@ -61,6 +61,20 @@ def test_a_loaded_file_serves_all_commands() -> None:
     assert Path("loaded.txt").read_text() == "x"  # one process runs a file once
 
 
+def test_an_audit_says_what_a_class_spends_beyond_what_it_states() -> None:
+    """Rejects the sum of what mechanisms state below a verdict that they spend more."""
+    Path("half.py").write_text(
+        "import warner\nfrom tests.own_parts import Forced\n\n@warner.register\n"
+        "class Half(Forced):\n    epsilon = property(lambda self: self.requested / 2)\n"
+    )
+    Path("study.toml").write_text(STUDY.replace("Forced", "Half"))
+    audited = _warner("--load", "half.py", "audit", "study.toml")
+    said = " ".join(audited.output.split())
+    assert audited.exit_code == 1 and "NO: epsilon 1 exceeds the guarantee" in said
+    assert "spends at least epsilon = 1, which is more than it promises (0.5-LDP)" in said
+    assert "spends at most" not in said and "sure of" not in said
+
+
 def test_files_of_data_load_no_code() -> None:
     load = ("--load", "own_mine.py")
     assert _warner(*load, "randomize", "study.toml", "answers.csv", "-o", "r.csv").exit_code == 0

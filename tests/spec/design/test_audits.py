@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import warner
+from tests.own_parts import Forced
 from tests.refusals import refused
 from tests.registry import ALL, BLIND, COMBINED, smallest
 from tests.spec.mechanisms._survey import AGE, BOTH, SEX, _survey
@@ -88,6 +89,77 @@ def test_samples_are_of_the_value_that_never_sends_a_report() -> None:
 
     run = warner.audit(NeverSendsTheLast(warner.Integers(0, 19), 1.0), samples=50_000)
     assert not run.holds and "number 3 and value number 19" in run.method
+
+
+class StatesHalf(Forced):
+    """Its reports spend twice the epsilon that it states."""
+
+    @property
+    def epsilon(self) -> float:
+        return self.requested / 2
+
+
+class ListsUniform(Forced):
+    """Its probabilities() are not those of its law and of its sampler."""
+
+    def probabilities(self) -> np.ndarray:
+        return np.full((self.domain.size,) * 2, Fraction(1, self.domain.size), dtype=object)
+
+
+class OtherChannel(Forced):
+    """Its channel is that of twice the epsilon."""
+
+    def channel(self) -> Any:
+        return Forced(self.domain, 2 * self.requested).channel()
+
+
+def test_an_audit_compares_with_the_guarantee_and_not_only_with_the_request() -> None:
+    """Rejects an audit that holds because a mechanism was made for more than it promises."""
+    for samples in (None, 50_000):
+        audited = warner.audit(StatesHalf(Integers(0, 3), 2.0), samples)
+        assert not audited.holds and audited.total == audited.epsilon == pytest.approx(2.0)
+        assert audited.violation == "epsilon 2 exceeds the guarantee, which is 1-LDP"
+
+
+def test_what_samples_show_is_compared_with_the_guarantee_and_spent() -> None:
+    """Rejects a comparison of samples with the request alone, and a total of the law alone."""
+
+    class DrawsTwice(StatesHalf):
+        def __init__(self, domain: Any, epsilon: float) -> None:
+            super().__init__(domain, epsilon)
+            self.drawn, self.law = self._forced, Forced(domain, epsilon / 2).law
+
+        def probabilities(self) -> np.ndarray:
+            return self.law.numerators * Fraction(1, 2**64)
+
+    audited = warner.audit(DrawsTwice(Integers(0, 3), 2.0), 100_000)
+    assert not audited.holds and "samples show an epsilon of at least 1." in str(audited.violation)
+    assert audited.epsilon == pytest.approx(1.0)
+    assert audited.total == audited.sampled_lower_bound and audited.total > 1.5
+
+
+def test_an_audit_computes_epsilon_from_the_law_and_says_what_contradicts_it() -> None:
+    """Rejects an epsilon of 0, from probabilities that nothing is drawn with."""
+    audited = warner.audit(ListsUniform(Integers(0, 3), 1.0))
+    assert not audited.holds and audited.epsilon == pytest.approx(1.0)
+    assert "has the probability 0.25, but by the law 0.475" in str(audited.violation)
+    assert "by probabilities() alone, epsilon would be 0 and not 1" in audited.method
+
+
+def test_classes_that_contradict_themselves_are_compared_with_nothing() -> None:
+    """Rejects a rank by the epsilon of the law and by the error of another channel."""
+    domain, own = Integers(0, 3), (StatesHalf, ListsUniform, OtherChannel)
+    reasons = ("exceeds the guarantee", "but by the law", "of the channel is off by 0.236")
+    ranked = warner.plan(
+        domain, 1.0, 1000, loss="l2", also={each.__name__: each(domain, 1.0) for each in own}
+    )
+    league = warner.benchmark(
+        [0.4, 0.3, 0.2, 0.1], domain, [Forced, *own], ["inversion"], n=500, runs=2
+    )
+    left = {cell.mechanism: why for (cell, _), why in league.left_out.items()}
+    for each, reason in zip(own, reasons, strict=True):
+        assert reason in ranked.left_out[each.__name__] and reason in left[each.__name__]
+    assert {row["mechanism"] for row in league.rows()} == {"Forced"}
 
 
 @pytest.mark.parametrize("name", ["Truthful", "RandomizedResponse"])

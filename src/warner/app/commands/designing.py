@@ -804,6 +804,14 @@ def audit(
         attribute: audit_mechanism(m, samples, None, people, delta, rounds)
         for attribute, m in steps(mechanisms.items(), "auditing")
     }
+    larger = [
+        f"{name}: a report spends at least epsilon = {result.total:.6g}, which is more than it "
+        f"promises ({mechanisms[name].guarantee})."
+        for name, result in results.items()
+        if result.total > mechanisms[name].guarantee.total and not result.holds
+    ]
+    if larger:  # what a study says of a person is the sum of what mechanisms state
+        spending, spent = " ".join(larger), None
     if plot_path is not None:
         _draw_odds(file, plot_path, mechanisms)
     if simulated:
