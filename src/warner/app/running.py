@@ -175,10 +175,11 @@ def _file(path: Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise ImportError("not a Python file")
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(real_path.parent))  # as python does, for modules beside the file
     try:
         spec.loader.exec_module(module)
     except BaseException:
-        del sys.modules[name]
+        del sys.modules[name], sys.path[0]
         raise
     return module
 

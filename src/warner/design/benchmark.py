@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, product
+from os import urandom
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,9 @@ from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
     IdentifiabilityError,
+    MethodWarning,
     WarnerError,
+    warn,
 )
 from warner._core.hashing import next_suitable
 from warner._core.names import (
@@ -42,7 +45,7 @@ from warner.channels.support import SupportChannel
 from warner.design.benchmark_result import FORMAT, Benchmark, Cell
 from warner.design.benchmark_shown import MARK
 from warner.design.comparison import LOSSES, truths_of
-from warner.design.own_code import code_of, digest, version_here
+from warner.design.own_code import code_of, digest, values_of, version_here
 from warner.design.own_law import contradiction
 from warner.design.planning import Maker, candidates
 from warner.domains import Domain
@@ -121,7 +124,9 @@ def benchmark(
         store: a file of JSON lines that keeps each finished run. With the same file only what is
             missing is done: further runs, methods, budgets. A run is kept under its contents: the
             law of the mechanism, the truth, n, the seed, the method with its options, the code of a
-            method from outside the package, and the version of warner. So is a method's refusal.
+            method from outside the package with the numbers, texts and arrays that it reads, and
+            the version of warner. So is a method's refusal. Runs of code that reads other things,
+            such as a data frame, are not kept, which a warning says.
         processes: the number of processes; 1 for this process. A script that starts several needs
             ``if __name__ == "__main__":``, and own parts in a module that can be imported.
 
@@ -318,6 +323,9 @@ class _Work:
             for key, reason in piece.get("refused", {}).items():
                 self._refused[piece["cell"], key] = reason
         self._keys = {name: _key_of_method(each) for name, each in methods.items()}
+        self._unknown: dict[str, list[str]] = {
+            name: unknown for name, each in methods.items() if (unknown := values_of(type(each))[1])
+        }
 
     def add(self, cell: Cell, make: Maker, shares: np.ndarray) -> None:
         """Ask for a cell; a mechanism that cannot be made is left out."""
@@ -338,6 +346,8 @@ class _Work:
             self.left_out[cell, None] = problem
             return
         self.mechanisms[cell] = made
+        if unknown := values_of(type(made))[1]:
+            self._unknown[cell.mechanism] = unknown
 
     @functools.cached_property
     def _cell_keys(self) -> dict[Cell, str]:
@@ -345,7 +355,7 @@ class _Work:
             cell: digest(
                 [
                     mechanism.header,
-                    code_of(type(mechanism)),
+                    *_own(mechanism),
                     hashlib.sha256(self.shares[cell.truth].tobytes()).hexdigest(),
                     cell.n,
                     self.seed,
@@ -379,6 +389,14 @@ class _Work:
 
     def do(self, workers: Workers) -> None:
         """Do what is missing, and keep each run when it is done."""
+        if self._unknown and self._file is not None:
+            for name, unknown in self._unknown.items():
+                warn(
+                    f"Runs of {name} are not stored, because its code reads {', '.join(unknown)}, "
+                    "and nobody can see later whether that has changed. Make it an option of the "
+                    "class, or a number, a text or an array of NumPy.",
+                    MethodWarning,
+                )
         tasks = list(self._tasks())
         done = steps(workers.work(_work_on, tasks), "benchmark", len(tasks))
         try:
@@ -414,8 +432,8 @@ class _Work:
 
     def _write(self, cell: Cell, names: Iterable[str], piece: dict[str, Any]) -> None:
         """Write a piece to the store, unless it is of no method."""
-        methods = {self._keys[name]: name for name in names}
-        if methods and self._file is not None:
+        methods = {self._keys[name]: name for name in names if name not in self._unknown}
+        if cell.mechanism not in self._unknown and methods and self._file is not None:
             self._file.add({**piece, "about": {**vars(cell), "methods": methods}})
 
     def result(self) -> Benchmark:
@@ -668,4 +686,11 @@ def _generator(seed: int, truth: np.ndarray, cell: Cell, run: int) -> np.random.
 
 def _key_of_method(method: Estimator) -> str:
     """What the losses of a method depend on: its options, its code, the version of the package."""
-    return digest([repr(method), code_of(type(method)), version_here()])
+    return digest([repr(method), *_own(method), version_here()])
+
+
+def _own(given: Mechanism | Estimator) -> list[Any]:
+    """The code of a class from outside the package, and the values that it reads."""
+    forms, unknown = values_of(type(given))
+    # Nobody can see whether these have changed, so nothing is found that was done with them.
+    return [code_of(type(given)), *([forms] * bool(forms)), *([urandom(8).hex()] * bool(unknown))]

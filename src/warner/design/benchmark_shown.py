@@ -185,12 +185,13 @@ def chart(
             f"{', '.join(zeros)}."
         )
     rows = positive or rows
-    has_forms = any(row["exact"] is not None for row in rows)
-    if has_forms:
-        kind = "Ticks" if axis == "mechanism" else "Lines"
-        about.insert(
-            0, f"{kind} show the expected loss of the method inversion, computed by a formula."
-        )
+    if has_forms := any(row["exact"] is not None for row in rows):
+        is_of_lines = axis != "mechanism"
+        said = f"{'Lines' if is_of_lines else 'Ticks'} of the method inversion show its expected "
+        said += "loss, computed by a formula."
+        if is_of_lines and any(row["exact"] is None for row in rows):
+            said += " Other lines join simulated means."
+        about.insert(0, said)
     drawn = [_drawn(row, columns, others) for row in rows]
     base = alt.Chart()  # the data are of all panels
     log = alt.Scale(type="log", nice=False, padding=12)

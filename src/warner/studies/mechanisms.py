@@ -12,7 +12,7 @@ from typing import Any
 
 from warner._core.checks import budget, show
 from warner._core.errors import WarnerError, message
-from warner._core.names import called_here
+from warner._core.names import called_here, home_of, known_elsewhere
 from warner._core.text import meant
 from warner.designs import PaperDesign, from_text
 from warner.domains import NO_ANSWER, Categorical, Domain, Items, Missing, Product, with_missing
@@ -166,7 +166,9 @@ def table_problems(
     elif name is not None:
         here = called_here(str(name))
         is_here = here is not None and here.split()[0] in MECHANISMS
-        hint = f"In warner it is called {here}" if is_here else meant(name, MECHANISMS)
+        elsewhere = None if home_of(str(name)) else known_elsewhere(str(name))
+        hint = (elsewhere or "").removesuffix(".") or meant(name, MECHANISMS)
+        hint = f"In warner it is called {here}" if is_here else hint
         rule = "must be the name of a mechanism"
         if not is_here:
             rule = f"must be one of {', '.join(MECHANISMS)}"

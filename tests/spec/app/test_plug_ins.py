@@ -33,8 +33,10 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.syspath_prepend(str(ROOT))
     Path("own_mine.py").write_text(MINE)
     Path("study.toml").write_text(STUDY)
+    Path("coin.toml").write_text(STUDY.replace("Forced", "RandomizedResponse"))
     Path("answers.csv").write_text("q\n" + "a\nb\n" * 200)
     before = set(sys.modules)
+    monkeypatch.setattr(sys, "path", [*sys.path])
     with for_a_while():
         yield
     for name in set(sys.modules) - before:
@@ -73,6 +75,22 @@ def test_an_audit_says_what_a_class_spends_beyond_what_it_states() -> None:
     assert audited.exit_code == 1 and "NO: epsilon 1 exceeds the guarantee" in said
     assert "spends at least epsilon = 1, which is more than it promises (0.5-LDP)" in said
     assert "spends at most" not in said and "sure of" not in said
+
+
+def test_a_loaded_file_imports_modules_beside_it(tmp_path: Path) -> None:
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    (folder / "own_mine_helper.py").write_text("def rate() -> float:\n    return 0.25\n")
+    (folder / "own_mine_beside.py").write_text(
+        "from own_mine_helper import rate\nimport warner\nfrom tests.own_parts import Shrunk\n\n"
+        '@warner.register("beside")\nclass Beside(Shrunk):\n    part = rate()\n'
+    )
+    made = _warner("randomize", "coin.toml", "answers.csv", "-o", "r.csv", "--seed", "1")
+    assert made.exit_code == 0, made.output
+    found = _warner(
+        "--load", str(folder / "own_mine_beside.py"), "estimate", "r.csv", "-m", "beside", "--json"
+    )
+    assert found.exit_code == 0, found.output
 
 
 def test_files_of_data_load_no_code() -> None:

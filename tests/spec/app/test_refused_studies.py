@@ -331,6 +331,10 @@ def test_a_single_question_without_attributes_is_a_study_too() -> None:
         Study.parse(
             text.replace("[smokes]", "[attributes.smokes]").replace("RandomizedResponse", "OUE")
         )
+    with pytest.raises(StudyError, match="THE is not in this package; unary encoding has less"):
+        Study.parse(
+            text.replace("[smokes]", "[attributes.smokes]").replace("RandomizedResponse", "THE")
+        )
 
 
 def test_an_unprotected_attribute_exceeds_every_budget() -> None:

@@ -34,7 +34,7 @@ from warner.design.benchmark_result import Cell
 from warner.design.benchmark_shown import _ticks, alike, exponent
 from warner.design.comparison import LOSSES
 from warner.design.own_code import code_of
-from warner.errors import ArgumentError, FileError, ValuesError, WarnerError
+from warner.errors import ArgumentError, FileError, MethodWarning, ValuesError, WarnerError
 from warner.estimators.base import LikelihoodData
 from warner.mechanisms import TruncatedGeometric
 from warner.results.named_summaries import encoded
@@ -159,6 +159,57 @@ def test_a_store_keeps_what_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     other.write_text("answer\nyes\n")
     refused(FileError, "is not a file of finished runs", run, store=other)
     assert other.read_text() == "answer\nyes\n"
+
+
+def test_the_values_that_own_methods_read_are_part_of_the_contents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects the losses of before where a constant has changed that the method reads."""
+    (tmp_path / "own_rates.py").write_text("RATE = 0.1\n")
+    (tmp_path / "own_reading.py").write_text(
+        "from dataclasses import dataclass\nimport numpy as np\nimport own_rates\n"
+        "from warner.estimators import Inversion\nfrom warner.estimators.base import Fit, Status\n"
+        "from tests.own_parts import Shrunk\n"
+        "PART, TABLE, UNREAD, BASE = 0.1, np.full(5, 0.2), object(), Inversion('project')\n"
+        "THING = object()\n"
+        "def equal(size):\n    return TABLE[:size] / TABLE[:size].sum()\n"
+        "@dataclass(frozen=True)\nclass Reads(Shrunk):\n"
+        "    def _fit(self, data):\n"
+        "        part, shares = PART + own_rates.RATE, BASE.fit(data).shares\n"
+        "        return Fit((1 - part) * shares + part * equal(shares.size), Status.COMPLETED)\n"
+        "class ReadsMore(Reads):\n    def _fit(self, data):\n"
+        "        return THING and super()._fit(data)\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    own: Any = importlib.import_module("own_reading")
+    seen: list[int] = []
+    work = module._work_on
+    monkeypatch.setattr(module, "_work_on", lambda *task: (seen.append(1), work(*task))[1])
+    store = tmp_path / "league.jsonl"
+
+    def again(method: Any) -> int:
+        seen.clear()
+        benchmark(
+            TRUTH, DOMAIN, ["RandomizedResponse"], {"own": method}, n=200, runs=2, store=store
+        )
+        return len(seen)
+
+    assert (again(own.Reads()), again(own.Reads())) == (1, 0)
+    for owner, name, value in (
+        (own, "PART", 0.2),
+        (own.own_rates, "RATE", 0.3),
+        (own, "TABLE", np.arange(1.0, 6.0)),
+        (own, "BASE", Inversion("norm-cut")),
+    ):
+        monkeypatch.setattr(owner, name, value)
+        assert (again(own.Reads()), again(own.Reads())) == (1, 0), name
+    monkeypatch.setattr(own, "UNREAD", object())
+    assert again(own.Reads()) == 0
+    lines = store.read_text()
+    for _ in range(2):
+        with pytest.warns(MethodWarning, match=r"Runs of own are not stored.* THING \(object\)"):
+            assert again(own.ReadsMore()) == 1
+    assert store.read_text() == lines
 
 
 def test_the_code_of_own_methods_is_part_of_the_contents(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -683,7 +734,11 @@ def test_a_picture_has_closed_forms_as_lines_and_an_axis_below_every_panel() -> 
     names = ["GRR", "OUE", "OLH", "SS"]
     found = benchmark(FOUR, NUMBERS, names, ["inversion", "mle"], [1.0, 2.0], 1000, 2)
     picture = found.plot(lines="method").to_dict()
-    assert "Lines show the expected loss of the method inversion" in picture["title"]["subtitle"][0]
+    subtitle = " ".join(" ".join(picture["title"]["subtitle"]).split())
+    of_inversion = "Lines of the method inversion show its expected loss, computed by a formula."
+    assert subtitle.startswith(f"{of_inversion} Other lines join simulated means.")
+    alone = benchmark(FOUR, NUMBERS, names, ["inversion"], [1.0, 2.0], 1000, 2).plot().to_dict()
+    assert "Other lines" not in " ".join(alone["title"]["subtitle"])
     for row in json.loads(picture["data"]["values"]):
         assert row["line"] == (row["mean"] if row["exact"] is None else row["exact"])
     assert picture["resolve"]["axis"]["x"] == "independent"  # four panels in rows of three
@@ -700,7 +755,7 @@ def test_a_picture_fits_a_paper_with_two_columns(tmp_path: Path) -> None:
         drawn = re.search(r'<svg[^>]* width="([\d.]+)"', (tmp_path / "f.svg").read_text())
         assert drawn and float(drawn[1]) == pytest.approx(points, abs=1)
         spec = picture.to_dict()
-        assert "title" not in spec and spec["description"].startswith("Mean of 2 runs. Lines show")
+        assert "title" not in spec and spec["description"].startswith("Mean of 2 runs. Lines of")
         (points_of,) = (each for each in spec["spec"]["layer"] if each["mark"]["type"] == "point")
         words = points_of["encoding"]["y"]["axis"]["labelExpr"].partition("[format")[0]
         assert json.loads(words)["1e-5"] == "10\N{SUPERSCRIPT MINUS}\N{SUPERSCRIPT FIVE}"
