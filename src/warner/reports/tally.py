@@ -1341,8 +1341,9 @@ def require_one_round(rounds: Iterable[int | None]) -> None:
             "count each person twice"
         )
         remedy = (
-            "Estimate each round by itself (in a command: --by file). To compare two rounds, use "
-            "--compare-groups --same-people (in Python: compare_groups(same_people=True))"
+            "Estimate each round by itself (in a command: --by file, without --total). To compare "
+            "two rounds, use --compare-groups --same-people (in Python: "
+            "compare_groups(same_people=True))"
         )
         raise MismatchError("tallies", rule, None, remedy)
 

@@ -24,7 +24,14 @@ from warner.estimators.base import Fit, LikelihoodData, Status, log_likelihood_a
 from warner.estimators.plausibility import Plausibility
 from warner.mechanisms import from_header
 from warner.reports.public_columns import Key
-from warner.reports.tally import TalliesOfGroups, Tally, question_of, require_tally
+from warner.reports.tally import (
+    TalliesOfGroups,
+    Tally,
+    question_of,
+    require_one_round,
+    require_tally,
+    warn_of_unknown_rounds,
+)
 from warner.reports.tally_kinds import warn_of_equal
 from warner.results.from_tally import (
     POOLS,
@@ -1124,6 +1131,9 @@ def estimate(
             rule = "cannot be chosen where there are groups"
             raise ArgumentError("values", rule, None, "Estimate each group by itself")
         table = GroupTable.of(tally, attributes, only=time)
+        if total and isinstance(tally, Mapping):  # whose tallies are added only here
+            require_one_round(each.round for each in tally.values())
+            warn_of_unknown_rounds([*tally.values()])
         return _of_table(table, named, pool, time, attributes, total)
     for name, given in (("pool", pool), ("time", time), ("total", total or None)):
         if given is not None:

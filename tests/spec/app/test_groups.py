@@ -617,7 +617,10 @@ def test_groups_on_a_path_are_in_the_order_of_their_numbers(here_of_groups_of_pe
         ),
         (("estimate", *FILES, "--json", "--csv", "--by", "file"), "cannot be used together"),
         (("estimate", *FILES, "-o", FILES[0], "--by", "file"), "must not be one of the inputs"),
-        (("estimate", *FILES, "--pool", "path", "--by", "file"), "must hold numbers or dates"),
+        (
+            ("estimate", *FILES, "--pool", "path", "--by", "file"),
+            "--pool path: needs names of files that are numbers or dates; got north.",
+        ),
     ],
 )
 def test_mistakes_are_named(
@@ -783,7 +786,9 @@ def test_rounds_of_the_same_people_are_compared_within_each_platform(
     one, two = _weeks(of_rounds=True).values()
     files = ("estimate", "week1.json", "week2.json")
     said = run(*files, "--by", "platform", ok=False).output
-    assert "(in a command: --by file). To compare two rounds, use --compare-groups" in said
+    assert "(in a command: --by file, without --total). To compare two rounds, use" in said
+    said = run(*files, "--by", "file,platform", "--total", ok=False).output
+    assert "come from the same people, in rounds 1 and 2" in " ".join(said.split())
     (data,) = json.loads(run(*files, "--by", "file,platform", "--json").stdout)
     assert data["columns"] == ["file", "platform"]
     assert [row["platform"] for row in data["shares"][::4]] == [

@@ -284,8 +284,21 @@ def test_rounds_of_the_same_people_are_never_one_pool(tmp_path: Path) -> None:
         paths.append(str(tmp_path / f"{number}.json"))
     first, second = map(Tally.load, paths)
     assert first.round == 1 and first != second
-    for pool in (lambda: first + second, lambda: estimate([first, second])):
+    for pool in (
+        lambda: first + second,
+        lambda: estimate([first, second]),
+        lambda: estimate({1: first, 2: second}, total=True),
+    ):
         refused(MismatchError, "come from the same people, in rounds 1 and 2", pool)
+    assert [n.item() for n in estimate({1: first, 2: second}).sizes] == [40, 40]
+    by_file = ("estimate", *(f"{i}={path}" for i, path in enumerate(paths, 1)), "--by", "file")
+    done = CliRunner().invoke(main, [*by_file, "--total"])
+    assert done.exit_code == 1 and "come from the same people" in " ".join(done.output.split())
+    compared = [*by_file, "--compare-groups"]
+    said = " ".join(CliRunner().invoke(main, compared).output.split())
+    assert "The files are of several rounds, which the same people answered." in said
+    same = CliRunner().invoke(main, [*compared, "--same-people"]).output
+    assert "of several rounds" not in " ".join(same.split())
     for command in ("merge", "estimate"):
         more = ["-o", str(tmp_path / "all.json")] if command == "merge" else []
         done = CliRunner().invoke(main, [command, *paths, *more])
@@ -296,6 +309,33 @@ def test_rounds_of_the_same_people_are_never_one_pool(tmp_path: Path) -> None:
     text = (tmp_path / "again.json").read_text().replace('"round": 1', '"round": 2')
     (tmp_path / "again.json").write_text(text)
     refused(FileError, "was changed", Tally.load, tmp_path / "again.json")
+
+
+def test_files_of_rounds_stand_in_their_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects week10 before week2, and a path over names of files that blames a public column."""
+    monkeypatch.chdir(tmp_path)
+    setting = _study().mechanisms["setting"]
+    files = [f"week{number}.json" for number in (1, 10, 2)]  # as a shell lists them
+    for number in (1, 10, 2):
+        reports = setting.randomize(["low", "high"] * 40, np.random.default_rng(number))
+        setting.tally(reports).of_round(number).save(f"week{number}.json")
+
+    def groups(*more: str) -> list[str]:
+        done = CliRunner().invoke(main, ["estimate", *files, "--by", "file", "--csv", *more])
+        assert done.exit_code == 0, done.output
+        lines = done.stdout.splitlines()
+        column = lines[0].split(",").index("group")
+        return list(dict.fromkeys(line.split(",")[column] for line in lines[1:]))
+
+    assert groups() == ["week1", "week2", "week10"]
+    setting.tally(setting.randomize(["low"] * 50, np.random.default_rng(3))).save("week10.json")
+    assert groups() == ["week1", "week10", "week2"]  # of which one has no round
+    command = ["estimate", *files, "--by", "file", "--pool", "path"]
+    said = " ".join(CliRunner().invoke(main, command).output.split())
+    assert "--pool path: needs names of files that are numbers or dates; got week1." in said
+    assert "Write the time before each file: 1=week1.json 2=week2.json." in said
 
 
 @pytest.mark.parametrize("asks_one", [False, True])

@@ -80,7 +80,7 @@ from warner.app.what_files_hold import (
 )
 from warner.domains import Categorical
 from warner.reports.public_columns import Key
-from warner.reports.tally import TalliesOfGroups, Tally
+from warner.reports.tally import TalliesOfGroups, Tally, require_one_round
 from warner.results.drawing import FORMATS
 from warner.results.estimate import Estimate, estimate as estimate_groups
 from warner.results.from_tally import POOLS, RESERVED, by_group, by_mechanism, label
@@ -455,6 +455,14 @@ class EstimateRequest:
         allowed = len(files) > 1, self.allow_simulated, self.allow_implausible
         together = tallies_together(files, read, *allowed, self.only)
         self._require_study(together)
+        rounds = [tally.round for tally in next(iter(together.values()))]
+        if self.compare_groups:
+            if not self.same_people and len({*rounds} - {None}) > 1:
+                say(_SAME_PEOPLE)
+        elif is_by_file and None not in rounds:  # a shell lists week10 before week2
+            order = sorted(range(len(rounds)), key=rounds.__getitem__)
+            names, files = [names[i] for i in order], [files[i] for i in order]
+            together = {name: [parts[i] for i in order] for name, parts in together.items()}
         flat, grouped = apart(together)
         refuse_questions(by, together)
         if len(set(names)) < len(names) and (is_by_file or not grouped):
@@ -466,6 +474,8 @@ class EstimateRequest:
             ]
             refuse_equal(dict(zip(files, of_files, strict=True)), self.allow_equal)
             if is_by_file:
+                if self.is_total:
+                    require_one_round(rounds)
                 column = Categorical(names)
                 grouped = {
                     name: [
@@ -1302,6 +1312,11 @@ def _compare_groups(request: EstimateRequest) -> None:
     )
 
 
+_SAME_PEOPLE = (
+    "The files are of several rounds, which the same people answered. The intervals of differences "
+    "are computed as if these were different people. To compare two rounds of the same people, add "
+    "--same-people."
+)
 _MOST_TITLES = 5  # of tables that are named
 _DRAWN = "questions"  # of which each person was asked some
 
@@ -1331,9 +1346,23 @@ def _by_time(parts: TalliesOfGroups) -> TalliesOfGroups:
     try:
         numbers = [float(key[0]) for key in parts]
     except ValueError:
+        for name in map(label, parts):
+            _require_time(name)
         return parts
     whole = [int(number) if number.is_integer() else number for number in numbers]
     return {(number,): tally for number, tally in zip(whole, parts.values(), strict=True)}
+
+
+def _require_time(name: str) -> None:
+    """Refuse the name of a file that says no time."""
+    from warner.results.pooling import time_as_number
+
+    try:
+        time_as_number("file", name)
+    except ArgumentError:
+        rule = "needs names of files that are numbers or dates"
+        remedy = "Write the time before each file: 1=week1.json 2=week2.json"
+        raise ArgumentError("--pool path", rule, name, remedy) from None
 
 
 def _quantity(text: str | None) -> str | float | None:
