@@ -534,8 +534,8 @@ def collect_problems(table: Any) -> list[Problem]:
     origins = table.get("origins")
     for i, origin in enumerate(origins if isinstance(origins, list) else []):
         if isinstance(origin, str) and not _is_origin(origin):
-            rule = "must be https:// and the name of a server in small letters, and no path"
-            remedy = 'For example "https://app.example.org" or "https://app.example.org:8443"'
+            rule = f"{_ORIGIN_RULE}, and no path"
+            remedy = 'For example "https://app.example.org" or "http://localhost:5173"'
             log.add(("collect", "origins", i), rule, show(origin), remedy, "collect.origins")
     log.keep(_token_problems(table))
     link = table.get("link")
@@ -563,7 +563,7 @@ def _token_problems(table: Mapping[str, Any]) -> list[Problem]:
         return log.problems
     issuer, keys = tokens.get("issuer"), tokens.get("keys")
     if isinstance(issuer, str) and not _is_origin(issuer):
-        rule = "must be https:// and the name of a server in small letters, and no path"
+        rule = f"{_ORIGIN_RULE}, and no path"
         remedy = 'For example "https://codes.example.org" or "https://codes.example.org:8443"'
         log.add(("collect", "tokens", "issuer"), rule, show(issuer), remedy)
     for i, key in enumerate(keys if isinstance(keys, list) else []):
@@ -582,6 +582,10 @@ _KEY = re.compile("[g-z0-9_-][A-Za-z0-9_-]{340}[Qw]")
 _LINK = re.compile(r"https://[a-z0-9.-]+(:[1-9][0-9]{0,4})?(/[A-Za-z0-9._~/%+-]*)?")
 _ORIGIN = re.compile(r"(https?)://([a-z0-9.-]+|\[[0-9a-f:]+\])(:[1-9][0-9]{0,4})?")
 _SAME_MACHINE = ("localhost", "127.0.0.1", "[::1]")
+_ORIGIN_RULE = (
+    "must be https:// and the name of a server in small letters, or http:// and this machine "
+    "(localhost or 127.0.0.1)"
+)
 
 
 def _is_origin(text: str) -> bool:

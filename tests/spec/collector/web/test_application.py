@@ -459,7 +459,8 @@ def test_pages_of_a_named_origin_may_send_and_no_other(tmp_path: Path) -> None:
 def test_what_is_no_origin_is_refused_by_name(origin: str) -> None:
     with pytest.raises(
         StudyError,
-        match=r"collect\.origins: must be https:// and the name of a server in small letters",
+        match=r"collect\.origins: must be https:// and the name of a server in small letters, or "
+        r"http:// and this machine \(localhost or 127\.0\.0\.1\), and no path",
     ):
         Study.parse(f'{TEXT}access = "open"\norigins = ["{origin}"]\n')
 
