@@ -228,7 +228,7 @@ class LivePublisher:
 
     def _show(self, step: Step) -> None:
         """Estimate a step and show it."""
-        with self._one_at_a_time:
+        with self._one_at_a_time, self._counting():
             estimated = [self._estimates.shown(step, name) for name in step.tallies]
         shown = {
             "sections": tuple(section for each in estimated for section in each.sections),
@@ -237,6 +237,23 @@ class LivePublisher:
         }
         counted = max(step.n + step.waiting, self.view().counted)
         self._change(step=step, **shown, counted=counted, is_estimating=False)
+
+    @contextmanager
+    def _counting(self) -> Iterator[None]:
+        """Refresh the number of people meanwhile: the estimate of a step can take a minute."""
+        is_over = threading.Event()
+
+        def count() -> None:
+            while not is_over.wait(_COUNT_SECONDS):
+                self._survive(lambda: self._change(counted=self._collector.n))
+
+        counter = threading.Thread(target=count, name="warner-live-count", daemon=True)
+        counter.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            counter.join()
 
     def _fewest(self, late_groups: bool) -> int:
         """The fewest new people of a group that a step adds; 0 where nobody waits for others."""

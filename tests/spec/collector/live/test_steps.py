@@ -246,7 +246,7 @@ def test_a_status_is_shown_at_once_and_rejects_without_a_step() -> None:
 def test_a_slow_estimate_does_not_hold_up_reports_and_the_newest_step_is_next(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(live_publisher, "_COUNT_SECONDS", 0.0)
+    monkeypatch.setattr(live_publisher, "_COUNT_SECONDS", 0.01)
     memory, at_work, go_on, seen = Memory(STUDY), threading.Event(), threading.Event(), []
 
     class Slow(StepEstimates):
@@ -263,6 +263,10 @@ def test_a_slow_estimate_does_not_hold_up_reports_and_the_newest_step_is_next(
     assert at_work.wait(10)
     for _ in range(3):
         memory.send(100)  # returns although an estimate is at work
+    end = time.monotonic() + 10
+    while publisher.view().counted < 400 and time.monotonic() < end:
+        time.sleep(0.01)
+    assert publisher.view().counted == 400  # the page counts on meanwhile
     assert publisher.view().is_estimating and publisher.view().step is None
     go_on.set()
     end = time.monotonic() + 10
