@@ -255,6 +255,15 @@ class Remote:
             self.sleep(1.0)
         return status
 
+    def status_of_last_step(self) -> Status:
+        """How the collector is; of a survey that was just closed once everybody is published."""
+        for attempt in range(TRIES):
+            status = self.status()
+            if status.survey != "closed" or status.published >= status.people:
+                break
+            self.sleep(0.5 * 2**attempt)
+        return status
+
     def _is_no_collector(self) -> FileError:
         rule = "does not answer like a collector of warner"
         return FileError(self.url, rule, None, "Give the web address of the survey page")

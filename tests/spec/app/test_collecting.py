@@ -435,6 +435,13 @@ def test_what_goes_wrong_is_said_in_one_line(
         ("collect", "close", url): "--token-file",
         ("collect", "pull", url, "--token-file", "wrong"): "401, no_owner",
         ("collect", "pull", url, "--token-file", "empty"): "contains no token",
+        (
+            "collect",
+            "pull",
+            url,
+            "--token-file",
+            "RIGHT=s3cret",
+        ): "--token-file: must be the name of a file that holds the owner's token, and there is",
         ("collect", "pull", url, "--token-env", "NOTHING"): "contains no token",
         ("collect", "pull", url, "--token-env", "A", "--token-file", "wrong"): "together",
         ("collect", "pull", url, "--token-env", "RIGHT"): "404, no_estimate_yet",
@@ -700,6 +707,36 @@ def test_pull_waits_for_the_result_of_a_survey_that_was_just_closed(
     refusals = 99
     with pytest.raises(Refused, match="is being computed"):
         found.tally()
+
+
+def test_pull_says_who_waits_for_the_next_step_and_waits_for_the_last_one(
+    web: tuple[Site, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects a tally of 60 people that says nothing of 5 others, and one before the last step."""
+    made, url = web
+    form, mechanisms = made.collector.format, made.study.mechanisms
+    for n in (60, 5):
+        answers = {"smokes": ["no"] * n, "drinks": [1] * n}
+        reports = {name: mechanisms[name].randomize(values) for name, values in answers.items()}
+        made.collector.submit(form.parse(form.seal(reports))).result()
+        made.live.look()
+    pulled = run("collect", "pull", url, "--token-file", "token", "-o", "t.json")
+    assert pulled.exit_code == 0 and load_tallies("t.json")["smokes"].n == 60
+    assert "Not in this tally: 5 people counted after the last published result." in " ".join(
+        pulled.stderr.split()
+    )
+    assert run("collect", "close", url, "--token-file", "token").exit_code == 0
+    ask = Remote.status
+
+    def estimated_afterwards(self: Remote) -> Status:
+        status = ask(self)
+        made.live.look()
+        return status
+
+    monkeypatch.setattr(Remote, "status", estimated_afterwards)
+    pulled = run("collect", "pull", url, "--token-file", "token", "-o", "t.json")
+    assert pulled.exit_code == 0 and load_tallies("t.json")["smokes"].n == 65
+    assert "Not in this tally" not in pulled.stderr
 
 
 def test_pull_of_a_closed_survey_without_reports_does_not_wait_long(

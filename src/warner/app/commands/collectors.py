@@ -409,6 +409,11 @@ def read_token(path: str | None, variable: str | None) -> str | None:
         raise ArgumentError("--token-file and --token-env", rule)
     if path is None and variable is None:
         return None
+    if path is not None and not os.path.exists(path):
+        # What stands there can be the token itself, which is a secret.
+        rule = "must be the name of a file that holds the owner's token, and there is no such file"
+        remedy = "Check the name. Write the token into a file, not into the command"
+        raise ArgumentError("--token-file", rule, None, remedy)
     text = os.environ.get(str(variable), "") if path is None else read_whole(path).decode("latin-1")
     token = next(iter(text.split()), "")
     if not token or not token.isascii():

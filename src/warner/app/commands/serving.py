@@ -517,6 +517,7 @@ def pull(url: str, output: str, access: collectors.Access, by: str | None) -> No
         warner merge north.json south.json -o tally.json
     """
     remote = access.as_owner("collect pull", url)
+    status = remote.status_of_last_step()
     tallies = parse_tallies(remote.tally(by), remote.url)
     everybody = tallies if by is None else parse_tallies(remote.tally(), remote.url)
     if output != "-" and Path(output).exists():
@@ -525,7 +526,13 @@ def pull(url: str, output: str, access: collectors.Access, by: str | None) -> No
     if any(tally.simulated for tally in tallies.values()):
         warn_of_simulation(remote.url)
     people = max(tally.n for tally in everybody.values())
-    _say_counted(people, remote.status().planned, is_news=False)
+    _say_counted(people, status.planned, is_news=False)
+    if (waiting := status.people - status.published) > 0:
+        note(
+            f"Not in this tally: {plural(waiting, 'person', 'people')} counted after the last "
+            "published result. To fetch a tally of everybody, close the survey first: warner "
+            "collect close."
+        )
     in_groups = {name: tally.n for name, tally in tallies.items()}
     hidden = max(tally.n - in_groups.get(name, 0) for name, tally in everybody.items())
     if hidden > 0:
