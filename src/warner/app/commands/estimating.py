@@ -460,7 +460,7 @@ class EstimateRequest:
             if not self.same_people and len({*rounds} - {None}) > 1:
                 say(_SAME_PEOPLE)
         elif is_by_file and None not in rounds:  # a shell lists week10 before week2
-            order = sorted(range(len(rounds)), key=rounds.__getitem__)
+            order = sorted(range(len(rounds)), key=lambda i: rounds[i] or 0)
             names, files = [names[i] for i in order], [files[i] for i in order]
             together = {name: [parts[i] for i in order] for name, parts in together.items()}
         flat, grouped = apart(together)
