@@ -19,6 +19,7 @@ for (const path of ["browser/warner.js", ...["send", "outbox", "memo"].map((name
   cpSync(source(path), join(folder, path.split("/").at(-1)));
 }
 const at = (name) => import(pathToFileURL(join(folder, name)));
+globalThis.location = {}; // as in a page
 const { send, survey } = await at("send.js");
 const warner = await at("warner.js");
 
@@ -304,6 +305,44 @@ test("send: what it does not know, and what is no address, is named", async () =
       });
     }
   });
+});
+
+test("send: a bundle that names no collector is told so", async () => {
+  // Rejects: "survey: must be JSON", of the app's own page.
+  const text = readFileSync(join(folder, "send.js"), "utf8");
+  const own = text.replaceAll("import.meta.url", '"https://app.example.org/assets/app.js"'); // as a bundler does
+  writeFileSync(join(folder, "bundled.js"), own);
+  const bundled = await at("bundled.js");
+  for (const page of ["<!doctype html>", '{"error": "not_found"}']) {
+    await collecting(() => page, async () => {
+      await assert.rejects(bundled.send(ANSWERS), {
+        code: "malformed", place: "collector",
+        message: "collector: must be given, because https://app.example.org, from which this file was loaded, "
+          + "serves no survey.",
+      });
+      await assert.rejects(bundled.send(ANSWERS, { collector: "https://survey.example.org" }), {
+        code: "malformed", place: "survey",
+        message: "survey: must be what a collector serves as study.json, and the address gave something else.",
+      });
+    });
+  }
+});
+
+test("send: Node.js, which keeps nothing, is refused", async () => {
+  // Rejects a program whose every call sends one more report of the same person.
+  const { location } = globalThis;
+  delete globalThis.location;
+  try {
+    const bodies = await collecting(() => OPEN, () => assert.rejects(
+      send(ANSWERS, { collector: "https://node.example.org", public: PUBLIC }), {
+        code: "malformed", place: "send",
+        message: "send: is for pages in browsers. In Node.js, keep the body of seal in a file, as the README says.",
+      },
+    ));
+    assert.equal(bodies.length, 0);
+  } finally {
+    globalThis.location = location;
+  }
 });
 
 test("send: a collector that cannot be reached is named", async () => {

@@ -238,6 +238,12 @@ test("a refusal names what is wrong and what to do", async () => {
   await assert.rejects(warner.readSurvey(bytes, "abc"), {
     code: "altered", message: "digest: must be the 64 hexadecimal digits that the survey page shows.",
   });
+  for (const other of ["<!doctype html>", '{"error": "not_found"}']) {
+    await assert.rejects(warner.readSurvey(new TextEncoder().encode(other)), {
+      code: "malformed",
+      message: "survey: must be what a collector serves as study.json, and the address gave something else.",
+    });
+  }
   const digest = await warner.surveyDigest(bytes);
   await warner.readSurvey(bytes, digest.replace(/(.{4})/g, "$1 ")); // as the page shows it
   await warner.readSurvey(bytes.buffer, digest);

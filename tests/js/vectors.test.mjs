@@ -214,21 +214,47 @@ test("rounds.json: a program in Node.js keeps its permanent reports in a file, a
   process.chdir(folder);
   try {
     const memos = [];
-    for (const round of [1, 2, 3]) {
+    let round = 0;
+    globalThis.fetch = async (url) => {
+      assert.equal(String(url), "https://survey.example.org/study.json");
+      const study = String(round).padStart(64, "0"); // each round is a study of its own
+      const repeat = { ...survey.repeat, round: Math.min(round, 3) };
+      return new Response(JSON.stringify({ ...survey, study, repeat }));
+    };
+    const bodies = new Set();
+    for (round of [1, 2, 3]) {
       writeFileSync(`round${round}.mjs`, text.replace('"warner-survey"', JSON.stringify(module)));
       const { bodyOfRound } = await import(pathToFileURL(join(folder, `round${round}.mjs`)).href);
-      globalThis.fetch = async () => new Response(JSON.stringify({ ...survey, repeat: { ...survey.repeat, round } }));
       const sent = await bodyOfRound("https://survey.example.org", answers);
       assert.equal(sent.length, 36 + warner.submissionLength(survey));
+      // Rejects a person who counts twice because the program started twice in the round.
+      const again = ["https://survey.example.org/", "https://survey.example.org"];
+      for (const one of await Promise.all(again.map((address) => bodyOfRound(address, answers)))) {
+        assert.deepEqual(one, sent);
+      }
+      bodies.add(sent.toString("hex"));
       memos.push(readFileSync("memos.json", "utf8"));
-      await assert.rejects(bodyOfRound("https://survey.example.org", { ...answers, smokes: "no answer of it" }));
+      const wrong = { ...answers, smokes: "no answer of it" };
+      await assert.rejects(bodyOfRound("https://survey.example.org", wrong), { code: "bad_answer", place: "smokes" });
+      await assert.rejects(bodyOfRound("https://survey.example.org", { ...answers, zoom: 1 }), {
+        message: "zoom: is no question of the survey.",
+      });
     }
+    assert.equal(bodies.size, 3);
     assert.deepEqual(memos, [memos[0], memos[0], memos[0]]);
+    round = 4; // two calls at once, of which neither has the bytes
     const { bodyOfRound } = await import(pathToFileURL(join(folder, "round3.mjs")).href);
+    const both = await Promise.all([1, 2].map(() => bodyOfRound("https://survey.example.org", answers)));
+    assert.deepEqual(both[0], both[1]);
     const others = survey.questions.find(({ name }) => name === "smokes").domain.values;
     assert.ok(others.length > survey.repeat.values);
     const all = others.map((smokes) => () => bodyOfRound("https://survey.example.org", { ...answers, smokes }));
-    await assert.rejects(async () => { for (const one of all) await one(); }, /smokes: has a new answer more than values/);
+    await assert.rejects(async () => {
+      for (const one of all) {
+        round += 1;
+        await one();
+      }
+    }, /smokes: has a new answer more than values/);
   } finally {
     process.chdir(before);
     globalThis.fetch = fetch;

@@ -1635,6 +1635,7 @@ function blocks(program) {
 }
 
 // modules/surveys.js
+var NO_SURVEY = "must be what a collector serves as study.json, and the address gave something else";
 var FORMAT = 1;
 var MOST_ODDS = 22027;
 var SLACK = 1 + 1e-9;
@@ -1654,7 +1655,7 @@ async function readSurvey(served, expected = null) {
   try {
     data = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {
-    throw new Refusal("malformed", "survey", "must be JSON");
+    throw new Refusal("malformed", "survey", NO_SURVEY);
   }
   return checkSurvey(data);
 }
@@ -1663,6 +1664,7 @@ async function surveyDigest(served) {
 }
 function checkSurvey(data) {
   insist(isObject(data), "malformed", "survey", "must be an object");
+  insist(data.format !== void 0, "malformed", "survey", NO_SURVEY);
   insist(data.format === FORMAT, "malformed", "survey.format", `must be ${FORMAT}`);
   const digest = typeof data.study === "string" && /^[0-9a-f]{64}$/.test(data.study);
   insist(digest, "malformed", "survey.study", "must be a digest of 64 digits");

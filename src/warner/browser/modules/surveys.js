@@ -11,6 +11,8 @@ import { insist, Refusal } from "./refusals.js";
  * @import { Asked, Block, Domain, Json, Question, Sampler, Survey } from "./types.js"
  */
 
+const NO_SURVEY = "must be what a collector serves as study.json, and the address gave something else";
+
 /** The format of survey documents that this module reads. */
 export const FORMAT = 1;
 
@@ -48,7 +50,7 @@ export async function readSurvey(served, expected = null) {
   try {
     data = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {
-    throw new Refusal("malformed", "survey", "must be JSON");
+    throw new Refusal("malformed", "survey", NO_SURVEY);
   }
   return checkSurvey(data);
 }
@@ -71,6 +73,7 @@ export async function surveyDigest(served) {
  */
 export function checkSurvey(data) {
   insist(isObject(data), "malformed", "survey", "must be an object");
+  insist(data.format !== undefined, "malformed", "survey", NO_SURVEY);
   insist(data.format === FORMAT, "malformed", "survey.format", `must be ${FORMAT}`);
   const digest = typeof data.study === "string" && /^[0-9a-f]{64}$/.test(data.study);
   insist(digest, "malformed", "survey.study", "must be a digest of 64 digits");

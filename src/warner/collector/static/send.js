@@ -54,7 +54,14 @@ export async function survey(digest = null, collector = import.meta.url) {
       throw Object.assign(new TypeError(`${origin}: ${rule}.`, { cause }), { code: "unavailable" });
     }
   }
-  const read = await warner.readSurvey(/** @type {ArrayBuffer} */ (bytes), digest);
+  const read = await warner.readSurvey(/** @type {ArrayBuffer} */ (bytes), digest).catch((/** @type {any} */ error) => {
+    // A bundle lies at the app's own address, which serves no survey.
+    const isOwn = collector === import.meta.url && error.place === "survey" && error.code === "malformed";
+    if (!isOwn) throw error;
+    const { origin } = new URL(collector);
+    const rule = `must be given, because ${origin}, from which this file was loaded, serves no survey`;
+    throw new warner.Refusal("malformed", "collector", rule);
+  });
   served.set(collector, /** @type {ArrayBuffer} */ (bytes)); // and not the page on which a network asks people to log in
   return read;
 }
@@ -85,6 +92,11 @@ export async function send(answers, settings = {}) {
   for (const name of Object.keys(settings)) {
     if (SETTINGS.includes(name)) continue;
     throw new warner.Refusal("malformed", name, `is unknown to send, which takes ${SETTINGS.join(", ")}`);
+  }
+  if (typeof location === "undefined") {
+    // Each call would make another report, because nothing of the first one is kept.
+    const rule = "is for pages in browsers. In Node.js, keep the body of seal in a file, as the README says";
+    throw new warner.Refusal("malformed", "send", rule);
   }
   const { code, signal } = settings;
   const address = settings.collector?.replace(/\/?$/, "/");
