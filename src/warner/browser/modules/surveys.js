@@ -11,7 +11,8 @@ import { insist, Refusal } from "./refusals.js";
  * @import { Asked, Block, Domain, Json, Question, Sampler, Survey } from "./types.js"
  */
 
-const NO_SURVEY = "must be what a collector serves as study.json, and the address gave something else";
+const NO_SURVEY =
+  "must be what a collector serves as study.json, and the address gave something else";
 
 /** The format of survey documents that this module reads. */
 export const FORMAT = 1;
