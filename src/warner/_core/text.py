@@ -363,10 +363,13 @@ def split_of_hundred(shares: Sequence[Fraction]) -> list[str]:
     """Shares with the sum 1 as numbers of 100 people, whole numbers of which make up 100.
 
     The largest remainders are rounded up, and of equal ones the smaller shares. Shares below one in
-    100 have decimals, and are left out of the sum.
+    100 have decimals, and are left out of the sum. Where equal shares would get unequal numbers,
+    all are rounded by themselves.
 
     >>> split_of_hundred([Fraction(2, 3), Fraction(1, 6), Fraction(1, 6)])
     ['66', '17', '17']
+    >>> split_of_hundred([Fraction(1, 12), Fraction(1, 12), Fraction(5, 6)])
+    ['about 8', 'about 8', 'about 83']
     """
     out = [of_hundred(float(share)) for share in shares]
     large = [i for i, share in enumerate(shares) if share >= Fraction(1, 100)]
@@ -375,6 +378,8 @@ def split_of_hundred(shares: Sequence[Fraction]) -> list[str]:
         left = round(100 * sum(shares[i] for i in large)) - sum(whole.values())
         for i in sorted(large, key=lambda i: (whole[i] - 100 * shares[i], shares[i]))[:left]:
             whole[i] += 1
+        if len({(shares[i], whole[i]) for i in large}) > len({shares[i] for i in large}):
+            return [text if text == "0" else f"about {text}" for text in out]
         for i in large:
             out[i] = str(whole[i])
     return out

@@ -65,16 +65,22 @@ class Warner(_OfOneChance):
     chance_is_of = "the chance of the sensitive statement, not of its opposite"
     references: ClassVar[tuple[str, ...]] = ("warner1965", "heck2018")
 
-    def card(self, question: str | None = None, by: str | None = None) -> Card:
+    def card(
+        self,
+        question: str | None = None,
+        by: str | None = None,
+        answers: Sequence[str] | None = None,
+    ) -> Card:
+        no, yes = self.words_on_card(answers)
         draw = draw_with([self.p], by)
         steps = (
             f"Read the question: {question or _A}",
             draw.what,
             f"If {draw.when[0]}, give your true answer. If {draw.otherwise}, give the opposite: "
-            "no for yes, and yes for no.",
+            f'"{no}" for "{yes}", and "{yes}" for "{no}".',
         )
-        boxes = (("yes", ""), ("no", ""))
-        return Card("Warner's design", steps, boxes, self._protects(), draw.brings)
+        boxes = ((yes, ""), (no, ""))
+        return Card("Warner's design", steps, boxes, self._protects(answers), draw.brings)
 
 
 class ForcedResponse(PaperDesign):
@@ -167,8 +173,14 @@ class ForcedResponse(PaperDesign):
         pairs = pairs[::-1] if self._named else pairs
         return f"{self.short_name}:{','.join(f'{word}={in_days(each)}' for word, each in pairs)}"
 
-    def card(self, question: str | None = None, by: str | None = None) -> Card:
-        order = list(zip(self.report_words, self.chances, strict=True))
+    def card(
+        self,
+        question: str | None = None,
+        by: str | None = None,
+        answers: Sequence[str] | None = None,
+    ) -> Card:
+        words = self.words_on_card(answers)
+        order = list(zip(words, self.chances, strict=True))
         instructed = [(word, f) for word, f in (order[::-1] if self._named else order) if f]
         draw = draw_with([f for _, f in instructed], by)
         rules = [
@@ -181,9 +193,8 @@ class ForcedResponse(PaperDesign):
             *rules,
             f"If {draw.otherwise}, your box is your true answer.",
         )
-        words = reversed(self.report_words) if self._named else self.report_words
-        boxes = tuple((word, "") for word in words)
-        return Card("Forced response", steps, boxes, self._protects(), draw.brings)
+        boxes = tuple((word, "") for word in (words[::-1] if self._named else words))
+        return Card("Forced response", steps, boxes, self._protects(answers), draw.brings)
 
 
 class _TwoQuestions(_OfOneChance):
@@ -192,7 +203,12 @@ class _TwoQuestions(_OfOneChance):
     references: ClassVar[tuple[str, ...]] = ("yu2008", "heck2018")
     boxes: ClassVar[tuple[tuple[str, str], ...]]
 
-    def card(self, question: str | None = None, by: str | None = None) -> Card:
+    def card(
+        self,
+        question: str | None = None,
+        by: str | None = None,
+        answers: Sequence[str] | None = None,
+    ) -> Card:
         draw = draw_with([self.p], by)
         steps = (
             f"Question A: {question or 'the sensitive question'}",
@@ -200,7 +216,7 @@ class _TwoQuestions(_OfOneChance):
             "Answer both questions in your mind. Tell nobody what the two answers are.",
         )
         title = f"{type(self).__name__} model"
-        return Card(title, steps, self.boxes, self._protects(), draw.brings)
+        return Card(title, steps, self.boxes, self._protects(answers), draw.brings)
 
 
 class Crosswise(_TwoQuestions):
@@ -318,7 +334,13 @@ class Unrelated(PaperDesign):
     def parameters(self) -> dict[str, Any]:
         return {"p": str(self.p), "q": str(self.q)}
 
-    def card(self, question: str | None = None, by: str | None = None) -> Card:
+    def card(
+        self,
+        question: str | None = None,
+        by: str | None = None,
+        answers: Sequence[str] | None = None,
+    ) -> Card:
+        no, yes = self.words_on_card(answers)
         draw, other = draw_with([self.p], by), draw_with([self.q])
         if draw.is_birthday and other.is_birthday:
             draw = draw.of_another()
@@ -336,8 +358,8 @@ class Unrelated(PaperDesign):
             f"question. Nobody but the person may know the answer, and you must know that {self.q} "
             "of all people say yes."
         )
-        boxes = (("yes", ""), ("no", ""))
-        return Card("Unrelated question", steps, boxes, self._protects(), brings)
+        boxes = ((yes, ""), (no, ""))
+        return Card("Unrelated question", steps, boxes, self._protects(answers), brings)
 
 
 class Kuk(PaperDesign):
@@ -389,11 +411,17 @@ class Kuk(PaperDesign):
     def parameters(self) -> dict[str, Any]:
         return {"a": str(self.a), "b": str(self.b), "draws": self.draws}
 
-    def card(self, question: str | None = None, by: str | None = None) -> Card:
+    def card(
+        self,
+        question: str | None = None,
+        by: str | None = None,
+        answers: Sequence[str] | None = None,
+    ) -> Card:
         if by not in (None, "cards"):
             raise ArgumentError(
                 "by", "must be 'cards', because Kuk's design has two packs of cards", show(by)
             )
+        no, yes = answers or YES_OR_NO
         least = math.lcm(self.a.denominator, self.b.denominator)
         size = least * math.ceil(_FEWEST_CARDS / least)
         packs = " ".join(
@@ -405,8 +433,8 @@ class Kuk(PaperDesign):
             again += f" Do this {self.draws} times with the same pack, and count the red cards."
         steps = (
             f"Read the question: {question or _A}",
-            "If your true answer is yes, draw a card from pack 1. If it is no, draw it from pack "
-            f"2. Let nobody see which pack you use. {again}",
+            f'If your true answer is "{yes}", draw a card from pack 1. If it is "{no}", draw it '
+            f"from pack 2. Let nobody see which pack you use. {again}",
         )
         boxes = (
             (("red", "the card was red"), ("black", "the card was black"))
@@ -420,7 +448,7 @@ class Kuk(PaperDesign):
             f"{packs} Shuffle each pack. Both packs have {size} cards, and all cards have the same "
             "back, so that nobody can tell which pack a card is from."
         )
-        return Card("Kuk's design", steps, boxes, self._protects(), brings)
+        return Card("Kuk's design", steps, boxes, self._protects(answers), brings)
 
 
 class Mangat(_OfOneChance):
@@ -453,14 +481,20 @@ class Mangat(_OfOneChance):
     def _table(self) -> list[list[Fraction]]:
         return [[self.p, Fraction(0)], [1 - self.p, Fraction(1)]]
 
-    def card(self, question: str | None = None, by: str | None = None) -> Card:
+    def card(
+        self,
+        question: str | None = None,
+        by: str | None = None,
+        answers: Sequence[str] | None = None,
+    ) -> Card:
+        no, yes = self.words_on_card(answers)
         draw = draw_with([self.p], by)
         steps = (
             f"Read the question: {question or _A}",
             draw.after("Whatever your answer is,"),
-            'If your true answer is yes, your box is "yes".',
-            f'If your true answer is no: your box is "no" if {draw.when[0]}; it is "yes" if '
-            f"{draw.otherwise}.",
+            f'If your true answer is "{yes}", your box is "{yes}".',
+            f'If your true answer is "{no}": your box is "{no}" if {draw.when[0]}; it is "{yes}" '
+            f"if {draw.otherwise}.",
         )
-        boxes = (("yes", ""), ("no", ""))
-        return Card("Mangat's design", steps, boxes, self._protects(), draw.brings)
+        boxes = ((yes, ""), (no, ""))
+        return Card("Mangat's design", steps, boxes, self._protects(answers), draw.brings)

@@ -209,17 +209,36 @@ class PaperDesign(TableMechanism):
         return f"{type(self).__name__}({values}{'' if plain else f', domain={self.domain!r}'})"
 
     @abstractmethod
-    def card(self, question: str | None = None, by: str | None = None) -> Card:
+    def card(
+        self,
+        question: str | None = None,
+        by: str | None = None,
+        answers: Sequence[str] | None = None,
+    ) -> Card:
         """The instructions for people and interviewers.
 
         Args:
             question: the sensitive question; None for "Question A".
             by: what people draw with, see :func:`~warner.designs.draw_with`; None for the simplest
                 that has the exact chances.
+            answers: the texts of the answers (K,), in their order; None for the words of reports
+                and the values.
 
         Raises:
             ArgumentError: a device that does not have the chances of the design.
         """
+
+    def words_on_card(self, answers: Sequence[str] | None) -> tuple[str, ...]:
+        """The words of reports in the order of their codes, or the texts of answers for them.
+
+        >>> from warner.designs import Crosswise, Warner
+        >>> Warner("1/4").words_on_card(["nein", "ja"])
+        ('nein', 'ja')
+        >>> Crosswise("1/4").words_on_card(["nein", "ja"])
+        ('different', 'same')
+        """
+        are_answers = self.report_words in (YES_OR_NO, tuple(map(str, self.domain.labels)))
+        return self.report_words if answers is None or not are_answers else tuple(answers)
 
     def likely_slip(self, counts: np.ndarray) -> str:
         """What counts (m,) say that hardly any answers make, and which slip would explain them.
@@ -283,7 +302,7 @@ class PaperDesign(TableMechanism):
             f"{self.domain.labels[1]}: check that {self.parameters()['p']} is {self.chance_is_of}."
         )
 
-    def _protects(self) -> str:
+    def _protects(self, answers: Sequence[str] | None) -> str:
         """What one answer gives away, in words."""
         odds = self.law.ratio()
         most = f"{odds.numerator}" if odds.denominator == 1 else f"{float(odds):.3g}"
@@ -294,10 +313,11 @@ class PaperDesign(TableMechanism):
             )
         shown = " or ".join(
             f'"{word}"'
-            for word, one in zip(self.report_words, self.law.protected, strict=True)
+            for word, one in zip(self.words_on_card(answers), self.law.protected, strict=True)
             if not one
         )
-        sensitive = " or ".join(f'"{value}"' for value in self.sensitive)
+        texts = dict(zip(self.domain.labels, answers or self.domain.labels, strict=True))
+        sensitive = " or ".join(f'"{texts[value]}"' for value in self.sensitive)
         return (
             f"No box shows that your answer is {sensitive}: each box that people with this answer "
             "tick is also ticked by people with another answer. One answer leads to such a box at "

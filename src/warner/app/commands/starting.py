@@ -53,6 +53,10 @@ from warner.io.read_answers import other_columns
 from warner.mechanisms import Optimal
 from warner.studies.study import QUESTIONS, Study
 
+_IN_ENGLISH = (
+    "Instructions and consent are in English. To translate them, write the sheet as .html and edit "
+    "this file."
+)
 _PER_COLUMN = ("kind", "label", "values", "range", "grid", "design")
 
 
@@ -411,7 +415,8 @@ def check(study: str, output: Output, shows_rows: bool) -> None:
 @click.option(
     "--language",
     metavar="TAG",
-    help="The language of the sheet, if the study has texts in several languages.",
+    help="The language of the study's own texts on the sheet, if the study has several languages. "
+    f"{_IN_ENGLISH}",
 )
 @force
 def sheet(
@@ -465,6 +470,8 @@ def sheet(
     write_report(content, output, suffix)
     if counts is not None:
         write_text(counts_to_fill(stated, asked_questions), counts)
+    if chosen.partition("-")[0] != "en":
+        note(_IN_ENGLISH)
 
 
 @study.command("from-xlsform")

@@ -21,7 +21,6 @@ from warner.design.privacy_words import STRONG_ODDS, certainty, of_a_person, of_
 from warner.designs import Card, PaperDesign
 from warner.domains import Categorical, Domain
 from warner.io.counts_by_hand import ATTRIBUTE, COUNT, DESIGN, VALUE
-from warner.results.tables import name_of
 from warner.studies.study import Study
 
 COUNTS = "counts.csv"  # the file of the interviewer's page, where none is named
@@ -40,11 +39,21 @@ class Question:
     help: str
     design: PaperDesign
     card: Card
+    answers: Sequence[str]  # their texts in the language of the sheet
 
     @property
     def words(self) -> list[str]:
         """The words of the counts in the order of the boxes, such as "same" of "A, same"."""
-        return [self.design.report_words[_code(self.design, box)] for box, _ in self.card.boxes]
+        return [self.design.report_words[code] for code in self.codes]
+
+    @property
+    def codes(self) -> list[int]:
+        """The codes of the reports that the boxes say: the box "A, same" is the report "same"."""
+        words = self.design.words_on_card(self.answers)
+        return [
+            words.index(box if box in words else box.rpartition(", ")[2])
+            for box, _ in self.card.boxes
+        ]
 
     @property
     def is_drawn(self) -> bool:
@@ -67,13 +76,13 @@ def questions_of(
             remedy = 'Write design = "crosswise:1/4" in place of mechanism and epsilon'
             raise ArgumentError(f"attributes.{name}", rule, type(mechanism).__name__, remedy)
         texts, by = study.texts, draws.get(name, draws.get(""))
-        text = texts.question(name, language)
+        text, answers = texts.question(name, language), texts.answers(name, language)
         try:
-            card = mechanism.card(text, by)
+            card = mechanism.card(text, by, answers)
         except ArgumentError as error:
             problem = str(error).removeprefix("by: ")
             raise ArgumentError(f"--draw for {name!r}: {problem}") from None
-        questions.append(Question(name, text, texts.help(name, language), mechanism, card))
+        questions.append(Question(name, text, texts.help(name, language), mechanism, card, answers))
     names = [
         each.name
         for each in questions
@@ -129,7 +138,7 @@ def _asked(question: Question, number: int, count: int) -> Section:
     shown = question.card.protects if question.design.sensitive else _HIDDEN
     if question.design.law.ratio() > STRONG_ODDS:
         shown = _TELLING
-    return Section(title, (*blocks, shown, Points(who_ticks(question.design, question.card))))
+    return Section(title, (*blocks, shown, Points(who_ticks(question))))
 
 
 _HIDDEN = "No box shows your answer, because each box is ticked by people with every answer:"
@@ -139,30 +148,22 @@ _TELLING = (
 )
 
 
-def who_ticks(design: PaperDesign, card: Card) -> tuple[str, ...]:
+def who_ticks(question: Question) -> tuple[str, ...]:
     """Who ticks which box, in numbers of 100 people, a sentence for each answer.
 
-    >>> from warner.designs import ForcedResponse
-    >>> die = ForcedResponse("1/6", "1/6")
-    >>> who_ticks(die, die.card())[1]
+    >>> text = '[attributes.q]\\nvalues = ["no", "yes"]\\ndesign = "forced:1/6,1/6"'
+    >>> who_ticks(*questions_of(Study.parse(text), "study.toml", "en", {}))[1]
     'Of 100 people whose answer is "yes", 83 tick "yes" and 17 tick "no".'
     """
-    table = design.probabilities()
-    codes = [_code(design, box) for box, _ in card.boxes]
+    table, boxes = question.design.probabilities()[question.codes], question.card.boxes
     sentences = []
-    for answer, label in enumerate(design.domain.labels):
-        hundred = split_of_hundred(table[codes, answer].tolist())
-        *first, last = [
-            f'{n} tick "{box}"' for n, (box, _) in zip(hundred, card.boxes, strict=True) if n != "0"
+    for answer, text in enumerate(question.answers):
+        hundred = split_of_hundred(table[:, answer].tolist())
+        ticks = [
+            f'{n} tick "{box}"' for n, (box, _) in zip(hundred, boxes, strict=True) if n != "0"
         ]
-        ticks = f"{', '.join(first)} and {last}" if first else last
-        sentences.append(f'Of 100 people whose answer is "{name_of(label)}", {ticks}.')
+        sentences.append(f'Of 100 people whose answer is "{text}", {series(ticks, "and")}.')
     return tuple(sentences)
-
-
-def _code(design: PaperDesign, box: str) -> int:
-    """The report that a box says: the box "A, same" is the report "same"."""
-    return design.report_code(box.rpartition(", ")[2])
 
 
 def _about_people(study: Study, language: str) -> list[Section]:
@@ -216,7 +217,8 @@ def _consent(questions: list[Question]) -> Section:
     sures = []
     for number, question in enumerate(questions, 1):
         promised = question.design.guarantee
-        answers = " or ".join(f'"{name_of(label)}"' for label in promised.sensitive or ())
+        texts = dict(zip(question.design.domain.labels, question.answers, strict=True))
+        answers = " or ".join(f'"{texts[label]}"' for label in promised.sensitive or ())
         of = f"that my answer is {answers}" if answers else "of one of the two"
         where = f" (question {number})" if len(questions) > 1 else ""
         sures.append(f"at most {certainty(promised.total)} sure {of}{where}")
@@ -335,6 +337,9 @@ def _counted(study: Study, questions: list[Question], counts: str) -> list[Secti
         f"command warner study sheet writes this table if you add --counts {counts}. Type each "
         f"number at the end of its line. {_NOT_SPLIT}"
     )
+    words = dict.fromkeys(word for each in questions for word in _words_to_type(each))
+    if of_answers := [word for word in words if word.endswith('"')]:
+        type_in += f" The table says {series(of_answers, 'and')}."
     return [
         Section("Count", (count, Table(columns, rows))),
         Section("Type", (type_in, Commands("\n".join(lines[:_MOST_LINES])))),
@@ -362,7 +367,7 @@ def _by_sheet(study: Study, questions: list[Question], counts: str) -> list[Sect
     if study.design is not None and study.design.weights is not None:
         weights = study.design.weights
         type_in = f"Fill in the column {weights} when the weights are computed. {type_in}"
-    words = Points(tuple(f"{each.name}: {', '.join(each.words)}" for each in questions))
+    words = Points(tuple(f"{each.name}: {', '.join(_words_to_type(each))}" for each in questions))
     header = Commands(counts_to_fill(study, questions).strip())
     # Nothing can notice true answers that chance could have made, so the person who types is told.
     ticked = (
@@ -370,6 +375,13 @@ def _by_sheet(study: Study, questions: list[Question], counts: str) -> list[Sect
         "answer is another one:"
     )
     return [Section("Type", (type_in, header, ticked, words))]
+
+
+def _words_to_type(question: Question) -> list[str]:
+    """The words of the boxes, and the box where it is an answer in the language of the sheet."""
+    texts = question.design.words_on_card(question.answers)
+    words = zip(question.words, (texts[code] for code in question.codes), strict=True)
+    return [word if word == text else f'{word} for "{text}"' for word, text in words]
 
 
 def _commands(study: Study, questions: list[Question], path: str, counts: str) -> list[str]:

@@ -13,7 +13,7 @@ import pytest
 
 from tests.spec.app._command import STUDY, run
 from warner.app.report.sheet import questions_of, who_ticks
-from warner.designs import ExtendedCrosswise, ForcedResponse, Kuk, from_text
+from warner.designs import ExtendedCrosswise, from_text
 from warner.designs.texts import EXAMPLES
 from warner.studies.study import Study
 
@@ -75,7 +75,7 @@ def test_the_numbers_of_people_are_those_of_the_formula() -> None:
     p = Fraction(1, 6)
     study = Study.parse('[attributes.q]\nvalues = ["no", "yes"]\ndesign = "crosswise:1/6"\n')
     (question,) = questions_of(study, "study", "en", {})
-    no, yes = who_ticks(question.design, question.card)
+    no, yes = who_ticks(question)
     assert yes.endswith(
         f'{round(100 * p)} tick "A, same" and {round(100 * (1 - p))} tick "B, different".'
     )
@@ -84,15 +84,62 @@ def test_the_numbers_of_people_are_those_of_the_formula() -> None:
     )
 
 
+def _who_ticks(values: str, design: str) -> tuple[str, ...]:
+    study = Study.parse(f'[attributes.q]\nvalues = {values}\ndesign = "{design}"\n')
+    return who_ticks(*questions_of(study, "study", "en", {}))
+
+
 def test_the_numbers_of_an_answer_make_up_100() -> None:
     """Rejects numbers that are rounded one by one: 67, 17 and 17 of 100."""
-    design = ForcedResponse(answers=dict.fromkeys("abc", "1/6"))
-    for sentence in who_ticks(design, design.card()):
+    for sentence in _who_ticks('["a", "b", "c"]', "forced:1/6"):
         assert sorted(map(int, re.findall(r"(\d+) tick", sentence))) == [17, 17, 66]
-    draws = Kuk("4/5", "1/4", draws=3)
-    for sentence in who_ticks(draws, draws.card()):
+    for sentence in _who_ticks('["no", "yes"]', "kuk:4/5,1/4,3"):
         numbers = [float(n) for n in re.findall(r"([\d.]+) tick", sentence)]
         assert (len(numbers) == 4 and sum(n for n in numbers if n >= 1) == 100) or min(numbers) < 1
+
+
+def test_equal_chances_are_equal_numbers() -> None:
+    """Rejects 9 and 8 of 100 people, which make up 100 but say that the chances differ."""
+    *_, often = _who_ticks('["nie", "manchmal", "oft"]', "forced:nie=1/12,manchmal=1/12,oft=1/6")
+    assert often == (
+        'Of 100 people whose answer is "oft", about 8 tick "nie", about 8 tick "manchmal" and '
+        'about 83 tick "oft".'
+    )
+
+
+@pytest.mark.parametrize(
+    ("design", "sentence"),
+    [
+        ("forced:1/6,1/6", 'If the die shows 1, your box is "Ja, schon", whatever the truth is.'),
+        ("warner:2/3", 'give the opposite: "Nein" for "Ja, schon", and "Ja, schon" for "Nein".'),
+        ("mangat:2/3", 'The box "Nein" shows that your answer is not "Ja, schon".'),
+        ("kuk:4/5,1/4", 'If your true answer is "Ja, schon", draw a card from pack 1.'),
+        ("unrelated:2/3,1/6", "Tick one box: Ja, schon Nein No box shows your answer"),
+        ("triangular:1/4", 'at most 80.0 % sure that my answer is "Ja, schon"'),
+    ],
+)
+def test_a_sheet_shows_the_answers_of_its_language(design: str, sentence: str, here: Path) -> None:
+    """Rejects boxes "yes" and "no" below a question in German, and the values of the file."""
+    Path("class.toml").write_text(
+        'languages = ["de"]\n[attributes.q]\nvalues = ["no", "yes"]\n'
+        f'answers = {{de = ["Nein", "Ja, schon"]}}\ndesign = "{design}"\n'
+    )
+    page = _page("--counts", "counts.csv")
+    if design[0] == "t":
+        assert 'whose answer is "Nein", 75 tick "A, neither"' in page
+    assert sentence in page.replace("\N{NO-BREAK SPACE}", " ")
+    assert 'whose answer is "Ja, schon"' in page and 'is "yes"' not in page
+    # The counts keep the words of the design, which are read in any language.
+    are_answers = design[0] not in "kt"
+    assert ('The table says yes for "Ja, schon" and no for "Nein".' in page) == are_answers
+    assert (",yes," in Path("counts.csv").read_text()) == are_answers
+
+
+def test_a_sheet_in_another_language_says_what_stays_in_english(here: Path) -> None:
+    for language, is_told in (("en-GB", False), ("de", True)):
+        Path("class.toml").write_text(f'languages = ["{language}"]\n{CLASS}')
+        said = run("study", "sheet", "class.toml", "-o", f"{language}.html").stderr
+        assert ("Instructions and consent are in English. To translate them," in said) == is_told
 
 
 def test_one_birthday_does_not_hide_two_questions(here: Path) -> None:
