@@ -180,7 +180,9 @@ def _with_measure(row: Mapping[str, Any]) -> str:
     return f"{row['attribute']} ({measure})" if measure else str(row["attribute"])
 
 
-def show_sources(tallies: Mapping[str, Sequence[Tally]], *, of_all: bool = False) -> None:
+def show_sources(
+    tallies: Mapping[str, Sequence[Tally]], *, of_all: bool = False, target: str = "population"
+) -> None:
     """Print on standard error which reports are estimated together, of all people or of groups."""
     from warner.app.ways import about_ways, in_one_way
 
@@ -199,7 +201,8 @@ def show_sources(tallies: Mapping[str, Sequence[Tally]], *, of_all: bool = False
             f"{name}: {', '.join(reports)}. All these reports are estimated together, as reports "
             "of different people."
         )
-        for sentence in about_ways(parts, None, parts) if of_all else in_one_way(parts):
+        about = about_ways(parts, None, parts, target) if of_all else in_one_way(parts)
+        for sentence in about:
             say(f"{name}: {sentence}")
 
 

@@ -37,12 +37,12 @@ def by_way(
     return {WAYS[False]: devices} if devices else {f"with {card}": of for card, of in cards.items()}
 
 
-def p_of_two(ways: dict[str, list[Tally]], attributes: Sequence[str] | None) -> float:
+def p_of_two(ways: dict[str, list[Tally]], attributes: Sequence[str] | None, target: str) -> float:
     """The p-value of the test that the people of two ways have the same shares."""
     from warner.results.differences import compare_groups
 
     first, second = (estimate(one_or_all(of), None, attributes) for of in ways.values())
-    test = compare_groups(first, second, of="shares").test
+    test = compare_groups(first, second, of="shares", target=target).test
     assert test is not None  # of one question
     return test.p_value
 
@@ -51,6 +51,7 @@ def about_ways(
     parts: Sequence[Tally],
     attributes: Sequence[str] | None,
     groups: Sequence[Tally],
+    target: str,
     verb: str = "people answered",
 ) -> list[str]:
     """How many answered in each way, and whether their shares differ; [] of one way."""
@@ -66,7 +67,7 @@ def about_ways(
     if len(ways) > 2:
         return sentences
     try:
-        p_value = p_of_two(ways, attributes)
+        p_value = p_of_two(ways, attributes, target)
     except WarnerError:
         return [*sentences, "The shares of these two groups cannot be compared."]
     from warner.results.wald_tests import shown_p

@@ -55,6 +55,7 @@ _REMEDIES = {
         "There are too many groups for the planned number of people. To see the groups, close the "
         "survey"
     ),
+    "small_groups": "To count all people together, leave out --by",
     "closed": "The result has all reports that were counted before the closing",
     "not_by_invitation": (
         'In the study file, write access = "invited" in the table [collect], and '

@@ -193,12 +193,6 @@ def about_paper(result: Any) -> list[str]:
         return [*hint, FOLLOWED]
     from warner.results.likelihood_limits import Profile
 
-    unbiased = result.data.channel.invert(result.data.weights)
-    outside = int(np.argmin(unbiased))
-    beyond = (
-        f"The calculation gives {100 * unbiased[outside]:.1f} % for "
-        f"{as_text(result.domain.labels[outside])}. The table shows the nearest possible share."
-    )
     # With a survey design the likelihood is weighted, and its ratio has another law; so it has
     # where a person sent several reports.
     has_law = result.data.survey is None and result.data.reports_per_person == 1
@@ -206,9 +200,31 @@ def about_paper(result: Any) -> list[str]:
     is_of_cards = len(list(channel.groups())) > 1
     return [
         *hint,
-        *([beyond] if unbiased[outside] < 0 else []),
+        *below_zero(result),
         *([] if test is None else [test.text_of_cards if is_of_cards else test.text]),
         FOLLOWED,
+    ]
+
+
+def below_zero(result: Any) -> list[str]:
+    """What is said of a value for which fewer people speak than a card makes; [] of others."""
+    channel = result.data.channel
+    if result.groups is not None or not channel.is_on_paper:
+        return []
+    unbiased = channel.invert(result.data.weights)
+    outside = int(np.argmin(unbiased))
+    if unbiased[outside] >= 0:
+        return []
+    value = as_text(result.domain.labels[outside])
+    is_plain = not (result.hint or result.doubt) and len(list(channel.groups())) == 1
+    few = (
+        f'Fewer people said what points to "{value}" than the card alone makes, which makes the '
+        "interval look short. It can be chance, or people who always say the same word."
+    )
+    return [
+        f"The calculation gives {100 * unbiased[outside]:.1f} % for {value}. The table shows the "
+        "nearest possible share.",
+        *[few] * is_plain,
     ]
 
 

@@ -178,6 +178,31 @@ def test_a_pulled_tally_of_groups_says_who_is_left_out(
             assert refused.exit_code == 1 and rule in " ".join(refused.stderr.split())
 
 
+def test_groups_that_are_all_hidden_are_refused_with_the_number_and_the_way_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects groups that are called too small, of which one has 24 people, without a way on."""
+    monkeypatch.chdir(tmp_path)
+    with_wards = '[public.ward]\nvalues = ["north", "south"]\n'
+    with site(tmp_path / "a.sqlite", with_wards) as made, served(made.application) as port:
+        Path("token").write_text(made.token)
+        url, form = f"http://127.0.0.1:{port}", made.collector.format
+        answers = {"smokes": ["no"] * 30, "drinks": [1] * 30}
+        wards = {"ward": ["north"] * 24 + ["south"] * 6}
+        mechanisms = made.study.mechanisms
+        reports = {name: mechanisms[name].randomize(values) for name, values in answers.items()}
+        made.collector.submit(form.parse(form.seal(reports, wards))).result()
+        assert run("collect", "close", url, "--token-file", "token").exit_code == 0
+        made.live.look()
+        refused = run("collect", "pull", url, "--token-file", "token", "--by", "ward")
+        assert refused.exit_code == 1
+        assert (
+            "asks for groups that are not shown, so that nobody in a group of fewer than 10 people "
+            "is recognised" in " ".join(refused.stderr.split())
+        )
+        assert "To count all people together, leave out --by." in " ".join(refused.stderr.split())
+
+
 def test_the_owner_closes_the_survey(web: tuple[Site, str]) -> None:
     made, url = web
     closed = run("collect", "close", url, "--token-file", "token")

@@ -246,6 +246,25 @@ def test_a_ward_whose_people_answered_by_phone_alone_is_named() -> None:
     assert "Nobody" not in _about_ways() + run(*both).stderr
 
 
+def test_the_ways_are_compared_for_the_target_of_the_estimate() -> None:
+    """Rejects one p-value for both targets, unlike the one of --compare-groups."""
+    Path("die.toml").write_text(f'{DRUGS}design = "forced:1/6,1/6"\n')
+    Path("coin.toml").write_text(f'{DRUGS}design = "crosswise:1/4"\n')
+    for name, counts in (("die", ("yes,10", "no,20")), ("coin", ("same,14", "different,16"))):
+        lines = [f"drugs,{line}" for line in counts]
+        Path("c.csv").write_text("\n".join(["attribute,value,count", *lines]))
+        run("tally", "--counts", "c.csv", "--study", f"{name}.toml", "-o", f"{name}.json")
+    files, p_values = ("die.json", "coin.json"), []
+    for target in ("population", "respondents"):
+        said = run("estimate", *files, "--total", "--target", target).stderr
+        compared = run(
+            "estimate", *files, "--by", "file", "--compare-groups", "--target", target
+        ).stdout
+        p_values.append(said.partition("chance explains (")[2].partition(")")[0])
+        assert p_values[-1].startswith("p = ") and f"{p_values[-1]} (chi-square" in compared
+    assert p_values[0] != p_values[1]
+
+
 def test_people_with_two_cards_are_compared_before_they_are_put_together() -> None:
     """Rejects a sum of two cards that blames the card where the people differ, and says whom."""
     for name, design, counts in (
@@ -345,4 +364,4 @@ def test_several_cards_and_one_person_are_counted_in_words() -> None:
         for card, n in zip(cards, (0, 79, 49), strict=True)
     ]
     said = "1 person answered with forced:yes=1/6,no=1/6, 80 with crosswise:1/4, and 50 with "
-    assert about_ways(counted, None, counted) == [f"{said}forced:yes=1/3,no=1/6."]
+    assert about_ways(counted, None, counted, "population") == [f"{said}forced:yes=1/3,no=1/6."]

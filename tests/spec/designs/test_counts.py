@@ -132,6 +132,26 @@ def test_a_share_below_zero_is_said() -> None:
     assert "The calculation gives -6.0 % for yes" in " ".join(out.split())
 
 
+@pytest.mark.parametrize("target", ["population", "respondents"])
+def test_fewer_yes_than_the_card_makes_are_said_in_the_table_and_on_the_page(
+    target: str, tmp_path: Path
+) -> None:
+    """Rejects a page without the calculation, and a short interval that looks like a sure one."""
+    counts = ("--design", "forced:1/6,1/6", "--counts", "no=30,yes=0", "--target", target)
+    page = tmp_path / f"{target}.html"
+    _run("report", *counts, "--short", "-o", str(page))
+    for text in (_run("estimate", *counts), html.unescape(page.read_text())):
+        said = " ".join(text.replace("\N{NO-BREAK SPACE}", " ").split())
+        assert (
+            "The calculation gives -25.0 % for yes. The table shows the nearest possible share. "
+            'Fewer people said what points to "yes" than the card alone makes, which makes the '
+            "interval look short." in said
+        )
+    # Where the counts are doubtful, another card is the likelier reason.
+    doubtful = _run("estimate", *counts[:2], "--counts", "no=60,yes=0")
+    assert "look short" not in doubtful and "The calculation gives -25.0 %" in doubtful
+
+
 @pytest.mark.parametrize(
     ("arguments", "wrong"),
     [

@@ -875,7 +875,7 @@ def _estimate_shares(request: EstimateRequest) -> None:
     named = {str(result.attribute): result for result in estimates}
     _draw_shares(estimates, request, at_every_look(kind), _of_two_answers(wished, named))
     if len(request.tallies) > 1:
-        show_sources(chosen_tallies(flat, only), of_all=True)
+        show_sources(chosen_tallies(flat, only), of_all=True, target=target)
     request.write(
         show,
         data,

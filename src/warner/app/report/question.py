@@ -50,6 +50,7 @@ from warner.results.tables import (
     about_bins,
     about_steadied,
     asked_in_words,
+    below_zero,
     design_effect_in_words,
     drawn_to_the_middle,
     figures_of,
@@ -257,6 +258,8 @@ class Question:
             blocks.append(f"WARNING: {doubt}")
         elif self.estimate.hint:
             blocks.append(self.estimate.hint)
+        if below := below_zero(self.estimate):
+            blocks.append(" ".join(below))
         if self.settings.is_short:
             return Section(self.heading, (*blocks, *self._on_one_page()))
         blocks += tables_of_keys(self._keys, level) if self._keys else self._about_shares()
@@ -337,7 +340,7 @@ class Question:
         """How many answered in each way, and whether their shares differ; "" of one way."""
         verb = "people took part" if self.has_nonresponse else "people answered"
         verb = "reports came" if self.estimate.reports_per_person > 1 else verb
-        about = about_ways(self.parts, self.attributes, self.groups, verb)
+        about = about_ways(self.parts, self.attributes, self.groups, self.settings.target, verb)
         return "".join(f" {visible(text)}" for text in [*about, *self._ways_by_group()])
 
     def _ways_by_group(self) -> list[str]:
@@ -348,7 +351,7 @@ class Question:
             fewest = min((sum(tally.n for tally in of) for of in ways.values()), default=0)
             if len(ways) == 2 and fewest >= _FEWEST_TESTED:
                 with suppress(WarnerError):
-                    p_values[label(key)] = p_of_two(ways, self.attributes)
+                    p_values[label(key)] = p_of_two(ways, self.attributes, self.settings.target)
         corrected = holm(np.array(list(p_values.values())))
         differ = [
             f"{name} (corrected {shown_p(p)})"

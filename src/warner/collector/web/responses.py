@@ -21,6 +21,7 @@ from starlette.types import Send
 
 from warner.collector.refusals import Refused
 from warner.collector.scripts import packaged_files
+from warner.reports.public_columns import SMALLEST_GROUP
 
 RawHeaders = list[tuple[bytes, bytes]]
 
@@ -61,7 +62,11 @@ REASONS: Mapping[str, Reason] = {
     ),
     "not_found": Reason(404, "names an address where there is nothing"),
     "no_estimate_yet": Reason(404, "asks for a result before the first one is published"),
-    "small_groups": Reason(404, "asks for groups that are too small to be shown"),
+    "small_groups": Reason(
+        404,
+        "asks for groups that are not shown, so that nobody in a group of fewer than "
+        f"{SMALLEST_GROUP} people is recognised",
+    ),
     "groups_after_closing": Reason(
         404, "asks for results by groups, which are shown only after the closing"
     ),
