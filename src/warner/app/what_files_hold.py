@@ -824,6 +824,15 @@ def named_files(patterns: Iterable[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
+def tally_of(study: str) -> str:
+    """The file for the tally of a study, so that studies in one folder do not share one.
+
+    >>> tally_of("surveys/homework.toml")  # a point would make it the file of a group
+    'homework_tally.json'
+    """
+    return f"{Path(study).stem}_tally.json"
+
+
 def group_and_file(text: str) -> tuple[str, str]:
     """The name of a group and its file.
 

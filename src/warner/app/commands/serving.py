@@ -26,6 +26,7 @@ from warner.app.running import Interrupted
 from warner.app.terminal import events_as_json, note, plural, show, warning
 from warner.app.what_files_hold import (
     refuse_overwriting,
+    tally_of,
     warn_of_simulation,
     write_tallies,
     write_text,
@@ -317,7 +318,7 @@ def _say_stopped(path: str, url: str, collector: Collector, choices: dict[str, A
     if collector.status() == "closed":
         trusted = ["--trust", lan] if (lan := choices["lan"] and choices["certificate"]) else []
         words = ["warner", "collect", "pull", url, "--token-file", "token.txt", *trusted]
-        pull = shlex.join([*words, "-o", "tally.json"])
+        pull = shlex.join([*words, "-o", tally_of(path)])
         note(
             "The survey is closed. To fetch the tally, put the owner's token into token.txt, start "
             f"the server again:\n  {again}\nand run in another terminal:\n  {pull}"

@@ -17,6 +17,7 @@ from warner._core.errors import ArgumentError
 from warner._core.table import Column, Table
 from warner._core.text import series, split_of_hundred
 from warner.app.report.content import Block, Boxes, Commands, Points, Report, Section
+from warner.app.what_files_hold import tally_of
 from warner.design.privacy_words import STRONG_ODDS, certainty, of_a_person, of_guarantee
 from warner.designs import Card, PaperDesign
 from warner.domains import Categorical, Domain
@@ -248,7 +249,7 @@ def _for_interviewers(study: Study, questions: list[Question], path: str, counts
         "sheet.",
     )
     count = (
-        _by_sheet(study, questions, counts)
+        _by_sheet(study, questions, path, counts)
         if is_by_sheet(study)
         else _counted(study, questions, counts)
     )
@@ -346,7 +347,7 @@ def _counted(study: Study, questions: list[Question], counts: str) -> list[Secti
     ]
 
 
-def _by_sheet(study: Study, questions: list[Question], counts: str) -> list[Section]:
+def _by_sheet(study: Study, questions: list[Question], path: str, counts: str) -> list[Section]:
     """How the interviewer types a row for each sheet, where groups would be too many to count."""
     unclear = "A sheet on which the question has no tick or several ticks gets no row."
     if len(questions) > 1:  # the others on the sheet are still answered
@@ -357,7 +358,7 @@ def _by_sheet(study: Study, questions: list[Question], counts: str) -> list[Sect
         if study.design is None or study.design.weights is None:
             unclear += (
                 " Do not run the command warner tally, because it cannot read empty cells. In the "
-                f"command warner estimate, write {counts} in place of tally.json."
+                f"command warner estimate, write {counts} in place of {tally_of(path)}."
             )
     type_in = (
         f"Type a row for each sheet into the table {counts}, with Excel or any editor, and save it "
@@ -387,8 +388,9 @@ def _words_to_type(question: Question) -> list[str]:
 def _commands(study: Study, questions: list[Question], path: str, counts: str) -> list[str]:
     """The commands from the table to shares, and by sheet to a regression on public columns."""
     of_study, table = f"--study {_quoted(path)}", _quoted(counts)
+    file = _quoted(tally_of(path))
     by = [name for name in study.public if name not in _columns_of_office(study)]
-    tally = f"warner tally --counts {table} {of_study} -o tally.json"
+    tally = f"warner tally --counts {table} {of_study} -o {file}"
     regressions: list[str] = []
     if is_by_sheet(study):
         roles = {} if study.design is None else study.design.roles
@@ -401,8 +403,8 @@ def _commands(study: Study, questions: list[Question], path: str, counts: str) -
         ]
         by = [name for name in by if _has_boxes(study.public[name])]
         of_groups = f" --by {_quoted(','.join(by))}" if by else ""
-        tally = f"warner tally {table} {of_study}{of_groups} -o tally.json"
-    estimate, tallies = f"warner estimate tally.json {of_study}", [tally]
+        tally = f"warner tally {table} {of_study}{of_groups} -o {file}"
+    estimate, tallies = f"warner estimate {file} {of_study}", [tally]
     if study.design is not None and study.design.weights is not None:
         # A tally has whole numbers in a column of a study; a table has weights as they are.
         estimate, tallies = f"warner estimate {table} {of_study}", []

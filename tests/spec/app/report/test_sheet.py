@@ -203,7 +203,7 @@ def test_counts_by_public_columns_are_asked_for(here: Path) -> None:
     assert lines[4] == f"{card},7b,same,"
     assert "Count separately for each class." in page
     assert "box on the sheet 7a 7b Have you copied" in page  # a blank for each class
-    assert "estimate tally.json --study class.toml --by class --only stole" in page
+    assert "estimate class_tally.json --study class.toml --by class --only stole" in page
 
 
 WEIGHTED = """
@@ -375,3 +375,9 @@ def test_a_sheet_whose_ticks_tell_much_says_so(design: str, is_telling: bool, he
     page = _page()
     assert ("can be more than 95 % sure which of two answers you gave" in page) is is_telling
     assert ("No box shows" in page) is not is_telling
+
+
+def test_sheets_and_phones_of_one_folder_have_a_tally_each(here: Path) -> None:
+    """Rejects one file for both, of which the second command replaces the first."""
+    page = _page()
+    assert "-o class_tally.json" in page and " tally.json" not in page
