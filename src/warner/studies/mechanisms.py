@@ -112,15 +112,15 @@ def _of_design(where: str, spec: Spec) -> PaperDesign:
     rules = dict.fromkeys((*others, *ATTRIBUTE.options(spec)), rule)
     problems = _left_out(where, spec, rules)
     # They are about true answers, which a table of what people said has none of.
-    for key in [key for key in ("missing", "empty") if key in spec]:
-        if key == "empty" or spec[key] == "drop":
-            use = "used" if key == "empty" else "'drop'"
+    for about in ("missing", "empty"):
+        if about in spec and (about == "empty" or spec[about] == "drop"):
+            use = "used" if about == "empty" else "'drop'"
             rule = f'cannot be {use} with the key "design", because tables have what people said'
             remedy = (
-                f'Leave out the key "{key}". Leave the cells of these people empty, and add '
+                f'Leave out the key "{about}". Leave the cells of these people empty, and add '
                 "--drop-missing to warner estimate, report or regress"
             )
-            problems.append(Problem((key,), message(f"{where}.{key}", rule, None, remedy)))
+            problems.append(Problem((about,), message(f"{where}.{about}", rule, None, remedy)))
     if problems := problems or domain_problems(where, spec):
         raise StudyProblems(problems)
     try:
