@@ -661,7 +661,8 @@ class Table(FrameSource):
         """The data as a data frame.
 
         Args:
-            backend: a library that Narwhals can use, such as pyarrow, polars or pandas.
+            backend: a library that Narwhals can use, such as pyarrow, polars or pandas. A table of
+                pyarrow has no ``head``; ``to_frame("pandas").head()`` shows the first rows.
             columns: columns that stand before the others, with one value for all rows, such as
                 ``week=3``.
 

@@ -333,8 +333,8 @@ class Plan(Ranking[RankedMechanism]):
     Attributes:
         results, loss, n, left_out: see :class:`warner.design.ranking.Ranking`.
         no_protection: the same figures where answers are sent as they are. For ``"l1"`` and
-            ``"l2"`` no mechanism errs less. For ``"w1"`` a mechanism with little noise can err
-            less, because its estimate is smoothed.
+            ``"l2"`` no unbiased estimate errs less. For ``"w1"``, and by the default estimate, a
+            mechanism with little noise can err less, because its estimate is smoothed.
         wanted: the difference to detect, by whose number of people mechanisms are then sorted; None
             where none was named.
         by_epsilon: for a wanted difference, the fewest people at other budgets.
@@ -461,8 +461,15 @@ class Plan(Ranking[RankedMechanism]):
         if simulated is None:
             return self.legend
         off = max(1, round(200 * simulated.standard_error / simulated.error))
+        without, less = self.no_protection.guessed or self.no_protection.default, ""
+        if without is not None and simulated.error < without.error:
+            less = (
+                'An error below that of "no protection" is no mistake: "warner estimate" smooths '
+                "the shares of randomised answers, and shares of open answers are not smoothed."
+            )
         return [
             *self.legend,
+            less,
             'Errors of "warner estimate" are simulated. The error in the first row is right to '
             f"within about {off} %.",
         ]

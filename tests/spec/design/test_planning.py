@@ -183,6 +183,16 @@ def test_what_uses_the_order_of_many_numbers_errs_less() -> None:
     assert wave[0] + 4 * (wave[1] + response[1]) < 2 * response[0] and wave[0] < response[0] / 2
 
 
+def test_a_plan_says_why_no_protection_can_err_more() -> None:
+    """Rejects a private error below that of open answers without a word."""
+    said = 'An error below that of "no protection" is no mistake'
+    for epsilon, is_below in ((4.0, True), (0.5, False)):
+        ranking = plan(Integers(0, 31), epsilon, 10_000, loss="l2")
+        default, without = ranking.best.default, ranking.no_protection.default
+        assert default is not None and without is not None
+        assert (default.error < without.error) == is_below == (said in str(ranking))
+
+
 def test_the_error_of_no_protection_is_that_of_shares() -> None:
     """E W1 = h sum_x E |F_n(x) - F(x)|, with E |.| = sqrt(2 F (1 - F) / (pi n)) for large n."""
     domain = Interval(0, 50, 10)

@@ -808,7 +808,7 @@ def audit(
         f"{name}: a report spends at least epsilon = {result.total:.6g}, which is more than it "
         f"promises ({mechanisms[name].guarantee})."
         for name, result in results.items()
-        if result.total > mechanisms[name].guarantee.total and not result.holds
+        if not result.holds and (result.total or 0.0) > mechanisms[name].guarantee.total
     ]
     if larger:  # what a study says of a person is the sum of what mechanisms state
         spending, spent = " ".join(larger), None
