@@ -53,6 +53,8 @@ def check_estimator(
     - Intervals, tables and JSON can be made.
     - The estimator is immutable, hashable and equal to an equal one; its summary is text.
 
+    Whether shares are near the truth is not checked: :func:`warner.benchmark` measures it.
+
     Args:
         estimator: any estimator.
         problems: {name: reports}, problems of your own in place of those above; see
