@@ -189,7 +189,7 @@ def test_the_counting_statement_runs_on_spark(engine: Any, tmp_path: Path) -> No
     columns = {"ward": WARDS, **_columns(OF_STUDY, STUDY.mechanisms, pa.int32())}
     engine.read.parquet(_file(tmp_path, columns)).createOrReplaceTempView("reports")
     statement = count_statement(
-        STUDY.mechanisms, "reports", "spark", None, ["ward"], study=STUDY.digest
+        STUDY.mechanisms, "reports", "spark", None, STUDY.public, study=STUDY.digest
     )
     found = engine.sql(statement)
     counts = tmp_path / "counts.csv"

@@ -317,10 +317,10 @@ class Dates(Domain):
     def rule(self) -> str:
         return f"must be {self.form}"
 
-    def remedy_of(self, value: Any, column: str | None) -> str | None:
-        """What to do about a value that is no date, where it says so; ``column`` is its name.
+    def remedy_of(self, value: Any) -> str | None:
+        """What to do about a value that is no date, where it says so.
 
-        >>> Dates("week").remedy_of("2025-W53", "week")
+        >>> Dates("week").remedy_of("2025-W53")
         'The last week of 2025 is 2025-W52'
         """
         text = value if isinstance(value, str) else ""
@@ -329,8 +329,7 @@ class Dates(Domain):
             last = datetime.date(int(match[1]), 12, 28).isocalendar().week  # always in the last
             return f"The last week of {match[1]} is {match[1]}-W{last}"
         if re.match("[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]", text):
-            in_sql = f" (in SQL: CAST({column} AS DATE))" if column else ""
-            return f"Write the date without the time{in_sql}"
+            return "Write the date without the time"
         return None
 
     def encode(self, values: Any) -> np.ndarray:
@@ -350,7 +349,7 @@ class Dates(Domain):
                 if position is None:
                     got = another(date) if date and isinstance(date, str) else kind(date)
                     got = "an empty text" if date == "" else got
-                    raise ValuesError(i, self.rule, got, self.remedy)
+                    raise ValuesError(i, self.rule, got, self.remedy_of(date) or self.remedy)
                 if type(date) is str:
                     cache[date] = position
             index[i] = position

@@ -39,7 +39,7 @@ from warner.domains.interval import Dates
 from warner.io.answer_tables import AGAIN
 from warner.io.csv_format import CsvFormat
 from warner.io.data_sets import state_of
-from warner.io.formats import report_format
+from warner.io.formats import refuse_packed, report_format
 from warner.io.frames import (
     JOINT,
     RECORDS,
@@ -80,7 +80,6 @@ from warner.reports.tally import Tally
 WHOLE = r" *-?[0-9]+(\.0*)? *"  # other programs write whole numbers beside gaps as 1.0
 _BEGIN = 2**10
 _PARQUET = (b"PAR1", b"PARE")
-_PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _DELIMITERS = ",;\t|"
 _TEXT = re.compile(rb"[^\x00-\x08\x0e-\x1f]*")
 
@@ -92,9 +91,7 @@ def require_content(path: str, suffix: str) -> None:
     is_parquet = begin.startswith(_PARQUET)
     if not begin:
         raise FileError(path, "is empty", None, "Copy it here again, or remove it")
-    for first, how in _PACKED.items():
-        if begin.startswith(first):
-            raise FileError(path, f"is compressed by {how}", None, "Unpack it")
+    refuse_packed(path)
     if suffix == CsvFormat.suffix and is_parquet:
         rule = f"is a Parquet file, but its name ends in {suffix}"
         rename = f"Rename the file, so that its name ends in {ParquetFormat.suffix}"
@@ -639,7 +636,7 @@ def _require_public(file: ForeignFile, by: Mapping[str, Domain], values: Mapping
             remedy = f"Declare it in [public.{name}], or rename the folder"
             if isinstance(domain, Dates):
                 rule = f"folder {name}={text} must be named after {domain.form}"
-                remedy = domain.remedy_of(text, None) or "Rename the folder"
+                remedy = domain.remedy_of(text) or "Rename the folder"
                 raise ReportError(file.path, rule, None, remedy)
             if (nearest := remedy_of(name, domain, text)) is not None:
                 remedy = nearest

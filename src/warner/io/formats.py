@@ -132,6 +132,7 @@ def is_report_file(path: str) -> bool:
     return any(form.recognizes(path) for form in FORMATS)
 
 
+_PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _NO_REPORTS = {
     ".toml": (
         "Give the study file with --study, as in: warner tally reports.parquet --study study.toml"
@@ -156,6 +157,11 @@ def report_format(path: str) -> FileFormat:
     else:
         if not Path(path).suffix and not Path(path).exists():
             raise FileError(path, "does not exist", None, "Check the path")
+        if Path(path).is_file():
+            refuse_packed(path)
+        elif Path(path).exists() and not Path(path).is_dir():
+            remedy = "Give what it holds on standard input: PROGRAM | warner tally - --study STUDY"
+            raise FileError(path, "is a pipe or a device, not a file", None, remedy)
         usual = f"If these are reports, save them as Parquet or CSV. {RANDOMISE_FIRST}"
         remedy = _NO_REPORTS.get(Path(path).suffix, usual)
         rule = f"must be a file of reports ({suffixes()})"
@@ -164,6 +170,15 @@ def report_format(path: str) -> FileFormat:
         remedy = "To count a folder that another program wrote, use 'warner tally --study'"
         raise FileError(path, "is a folder, not a file", None, remedy)
     raise FileError(path, "does not exist", None, "Check the path")
+
+
+def refuse_packed(path: str) -> None:
+    """Refuse a compressed file."""
+    with open(path, "rb") as file:
+        begin = file.read(max(map(len, _PACKED)))
+    for first, how in _PACKED.items():
+        if begin.startswith(first):
+            raise FileError(path, f"is compressed by {how}", None, "Unpack it")
 
 
 def output_format(path: str) -> FileFormat:

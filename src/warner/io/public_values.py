@@ -114,7 +114,7 @@ def remedy_of(name: str, domain: Domain | None, value: Any) -> str | None:
     """
     # The value itself is not shown: it is an answer where columns were exchanged.
     if isinstance(domain, Dates):
-        return domain.remedy_of(value, name)
+        return domain.remedy_of(value)
     labels = domain.text.labels if isinstance(domain, Categorical) else None
     if not labels or not isinstance(value, str):
         return None

@@ -34,6 +34,8 @@ from warner._core.errors import ArgumentError
 from warner._core.extras import not_installed
 from warner._core.foreign_tables import ColumnNames
 from warner._core.text import canonical
+from warner.domains import Domain
+from warner.domains.interval import Dates
 from warner.io.frames import Mechanisms, attribute_columns, require_questions
 from warner.mechanisms import Mechanism
 from warner.reports.rules import BEYOND, GAP, BitRule, WholeNumbers
@@ -44,6 +46,15 @@ EVERYTHING, ROWS = "*", "rows"  # attribute and part of the numbers of all rows
 CHECK, BY = "check: ", "by_"
 STUDY, SIMULATED = "study ", "simulated study "  # how a mark begins
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# The text of a date, with or without a time: of days that the calendar has, because the cast of
+# another one fails in some databases. The second line is the 29th of February.
+_DATE = (
+    "^([0-9][0-9][0-9][0-9]-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)"
+    "|02-(0[1-9]|1[0-9]|2[0-8]))|([0-9][0-9](0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29)"
+    "([ T][0-9].*)?$"
+)
+_LABELS = {"week": "____-W__", "month": "____-__"}  # as the study writes units that are no days
+NO_DATE = "no date"
 
 
 @dataclass(frozen=True)
@@ -59,8 +70,13 @@ class _Dialect:
     ones: str = "BIT_COUNT({x} & {m})"  # the number of ones of {x} under {m}
     one_bit: bool = False  # whether ``ones`` is right for an {m} of one bit alone
     guard: str = ""  # a condition on a column {x}, and AND: whether it holds a number
-    key: str = "CAST({x} AS {text})"  # a column {x} of public values as text
+    as_text: str = "CAST({x} AS {text})"  # a column {x}
+    key: str = "{x}"  # a text {x} of public values, which is compared exactly
     shown: str = "{x}"  # a key {x} in the result
+    like: str = "REGEXP_LIKE({x}, {r})"  # whether a text {x} is of a pattern {r}
+    since: str = "0001-01-01"  # the first day of the database
+    # The Monday, or its first moment, of the week of a day {d}, which is a text.
+    monday: str = "CAST(DATE_TRUNC('week', CAST({d} AS DATE)) AS {text})"
     fold: Callable[[str], str] = str  # a name without quotes, as the database keeps it
     quoted_as: str | None = None  # the dialect whose names in quotes are used, if another one
     most_characters: float = inf  # of a statement
@@ -75,19 +91,34 @@ class _Dialect:
 _TOGETHER = 32
 DIALECTS = {
     # A count of DuckDB is a byte: a sum of bytes would overflow.
-    "duckdb": _Dialect("DuckDB", _TOGETHER, ones="CAST(BIT_COUNT({x} & {m}) AS BIGINT)"),
+    "duckdb": _Dialect(
+        "DuckDB", _TOGETHER, ones="CAST(BIT_COUNT({x} & {m}) AS BIGINT)", like="{x} ~ {r}"
+    ),
     "postgres": _Dialect(
-        "PostgreSQL", _TOGETHER, ones="BIT_COUNT(CAST({x} & {m} AS BIT(8)))", fold=str.lower
+        "PostgreSQL",
+        _TOGETHER,
+        ones="BIT_COUNT(CAST({x} & {m} AS BIT(8)))",
+        like="{x} ~ {r}",
+        fold=str.lower,
     ),
-    "spark": _Dialect("Spark", _TOGETHER, text="STRING"),
+    "spark": _Dialect("Spark", _TOGETHER, text="STRING", like="{x} RLIKE {r}"),
     "bigquery": _Dialect(
-        "BigQuery", _TOGETHER, integer="INT64", text="STRING", most_characters=10**6
+        "BigQuery",
+        _TOGETHER,
+        integer="INT64",
+        text="STRING",
+        like="REGEXP_CONTAINS({x}, {r})",
+        monday="CAST(DATE_TRUNC(CAST({d} AS DATE), ISOWEEK) AS {text})",
+        most_characters=10**6,
     ),
+    # Its DATE_TRUNC begins weeks as the account says.
     "snowflake": _Dialect(
         "Snowflake",
         _TOGETHER,
         ones="SIGN(BITAND({x}, {m}))",
         one_bit=True,
+        monday="CAST(DATEADD(DAY, 1 - DAYOFWEEKISO(CAST({d} AS DATE)), CAST({d} AS DATE)) "
+        "AS {text})",
         fold=str.upper,
         most_characters=10**6,
     ),
@@ -99,7 +130,10 @@ DIALECTS = {
         text="TEXT",
         ones="({x} & {m}) / {m}",
         one_bit=True,
-        key="CAST({x} AS {text}) COLLATE BINARY",
+        key="{x} COLLATE BINARY",
+        like="DATE(SUBSTR({x}, 1, 10), '+0 days') = SUBSTR({x}, 1, 10) "
+        "AND SUBSTR({x}, 11, 1) IN ('', ' ', 'T')",
+        monday="DATE({d}, '-6 days', 'weekday 1')",
         quoted_as="mysql",
         most_selects=500,
     ),
@@ -110,22 +144,34 @@ DIALECTS = {
         integer="SIGNED",
         text="CHAR",
         guard="CAST({x} AS CHAR) REGEXP '^[0-9]+([.]0*)?$' AND ",
-        key="CAST(CAST({x} AS CHAR CHARACTER SET utf8mb4) AS BINARY)",
+        as_text="CAST({x} AS CHAR CHARACTER SET utf8mb4)",
+        key="CAST({x} AS BINARY)",
         shown="CONVERT({x} USING utf8mb4)",
+        like="{x} REGEXP {r}",
+        monday="CAST(DATE_SUB(CAST({d} AS DATE), INTERVAL WEEKDAY({d}) DAY) AS {text})",
     ),
     "trino": _Dialect(
         "Trino", ones="BIT_COUNT(BITWISE_AND({x}, {m}), 64)", fold=str.lower, most_characters=10**6
     ),
+    # Its dates begin in 1900, and earlier ones become the first.
     "clickhouse": _Dialect(
         "ClickHouse",
         integer="Nullable(Int64)",
         text="Nullable(String)",
         ones="CAST(bitCount(bitAnd({x}, {m})) AS Nullable(Int64))",
+        like="match({x}, {r}) AND {x} < '2300'",
+        since="1900-01-01",
+        monday="CAST(addDays(toDate32OrNull({d}), 1 - toDayOfWeek(toDate32OrNull({d}))) AS {text})",
         most_characters=2**18,
     ),
     # VARCHAR alone is 256 bytes, and a cast to it cuts off the others.
     "redshift": _Dialect(
-        "Redshift", text="VARCHAR(65535)", ones="({x} & {m}) / {m}", one_bit=True, fold=str.lower
+        "Redshift",
+        text="VARCHAR(65535)",
+        ones="({x} & {m}) / {m}",
+        one_bit=True,
+        like="{x} ~ {r}",
+        fold=str.lower,
     ),
 }
 
@@ -173,7 +219,7 @@ def count_statement(
     table: str | DbtMacro,
     dialect: str,
     columns: Mapping[str, ColumnNames] | None = None,
-    by: Sequence[str] = (),
+    by: Mapping[str, Domain] | None = None,
     *,
     study: str,
     simulated: bool = False,
@@ -189,7 +235,9 @@ def count_statement(
         columns: {attribute: its columns}: the column of a report of one number, the beginning of
             the names of several columns, or {part: column}. Left out, columns are named as in a
             report file: ``smokes_report``.
-        by: the names of public columns of the table, for the counts of each group.
+        by: {name: domain} of public columns of the table, for the counts of each group. Dates and
+            times become days, weeks or months, as the domain says, and all other values of such a
+            column one group, which :func:`warner.io.read_counts` refuses.
         study: the digest of the study, which the result states.
         simulated: whether the reports are simulated, which the result states too.
         number: of the round whose rows are counted, by the column ``round`` of the table, which
@@ -230,7 +278,7 @@ def count_statement(
     macro = table if isinstance(table, DbtMacro) else None
     try:
         target = "\0" if isinstance(table, DbtMacro) else _table(table, dialect)
-        writer = _Writer(dialect, by, mark_of(study, simulated, number))
+        writer = _Writer(dialect, by or {}, mark_of(study, simulated, number))
     except ImportError:
         problem = not_installed("sqlglot", "warner sql")
     else:
@@ -338,14 +386,33 @@ class _Count(NamedTuple):
 class _Writer:
     """Makes the statement in a dialect; ``mark`` names the study that is counted."""
 
-    def __init__(self, dialect: str, by: Sequence[str], mark: str) -> None:
+    def __init__(self, dialect: str, by: Mapping[str, Domain], mark: str) -> None:
         self._sqlglot, self._dialect, self._mark = dialect, DIALECTS[dialect], mark
         self._keys = {
-            self._name(f"{BY}{name}"): self._dialect.key.format(
-                x=self._column(name), text=self._dialect.text
-            )
-            for name in by
+            self._name(f"{BY}{name}"): self._key(name, domain) for name, domain in by.items()
         }
+
+    def _key(self, name: str, domain: Domain) -> str:
+        """The values of a public column as text."""
+        dialect = self._dialect
+        text = dialect.as_text.format(x=self._column(name), text=dialect.text)
+        if isinstance(domain, Dates):
+            # Reduced here: a group of each moment would be the report of one person, in clear.
+            day = f"SUBSTR({text}, 1, 10)"
+            reduced = {
+                "day": day,
+                "week": f"SUBSTR({dialect.monday.format(d=day, text=dialect.text)}, 1, 10)",
+                "month": f"SUBSTR({text}, 1, 7)",
+            }[domain.unit]
+            label = _LABELS.get(domain.unit)
+            as_it_is = f" OR {text} LIKE '{label}'" if label else ""
+            is_date = dialect.like.format(x=text, r=f"'{_DATE}'")
+            text = (
+                f"CASE WHEN {text} IS NULL{as_it_is} THEN {text} "
+                f"WHEN {is_date} AND {text} >= '{dialect.since}' THEN {reduced} "
+                f"ELSE '{NO_DATE}' END"
+            )
+        return dialect.key.format(x=text)
 
     def rows_of_round(self, table: str, number: int) -> str:
         """The rows of a table that are of one round."""

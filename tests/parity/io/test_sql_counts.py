@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import datetime
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,10 @@ import pytest
 
 from tests.sql.engines import ENGINES, run_statement
 from warner import Categorical, Integers, LocalHashing, RandomizedResponse, SubsetSelection
+from warner.domains.interval import Dates
 from warner.errors import ArgumentError, EmptyError, ReportError
 from warner.io import count_statement, read_counts
-from warner.io.sql_statements import DIALECTS, DbtMacro, mark_of
+from warner.io.sql_statements import DIALECTS, NO_DATE, DbtMacro, mark_of
 from warner.mechanisms import Permanent
 
 EVIL = "it's \"a\" `b` \\' {{ c }}{% x -- /* 日本; DROP TABLE t"
@@ -26,6 +28,7 @@ MECHANISMS = {
     **{f"age {i}": RandomizedResponse(Integers(0, 9), 1.0) for i in range(40)},
 }
 WARDS = ["North", "north", "north ", "n\u00f6rth", 'it\'s "south" \\', None]
+WARD = Categorical(["North", "south"])
 N = 1000
 
 
@@ -88,7 +91,7 @@ def _by_numpy(table: dict[str, list[Any]], by: list[str]) -> Counter[tuple[str, 
 def _by_statement(
     engine: str, table: dict[str, list[Any]], by: list[str], path: Path
 ) -> Counter[tuple[str, ...]]:
-    text = count_statement(MECHANISMS, "reports", engine, by=by, study="s")
+    text = count_statement(MECHANISMS, "reports", engine, by=dict.fromkeys(by, WARD), study="s")
     with open(run_statement(engine, text, table, str(path)), newline="", encoding="utf-8") as file:
         names, *rows = csv.reader(file)
     assert names == ["attribute", "part", "value", *(f"by_{n}" for n in by), "reports"]
@@ -119,7 +122,7 @@ def test_no_rows_and_columns_that_are_not_there(engine: str, tmp_path: Path) -> 
     path = run_statement(engine, text, {"age 0_report": []}, str(tmp_path / "c.csv"))
     with pytest.raises(EmptyError, match="the table has no rows"):
         read_counts(path).tallies(coin, {}, "s")
-    for columns, by in (({"age 0": "aeg"}, []), ({}, ["wrad"])):
+    for columns, by in (({"age 0": "aeg"}, {}), ({}, {"wrad": WARD})):
         text = count_statement(coin, "reports", engine, columns, by, study="s")
         with pytest.raises(Exception, match=r"aeg|wrad"):
             run_statement(engine, text, {"age 0_report": [1]}, "never.csv")
@@ -141,6 +144,60 @@ def test_a_statement_of_a_round_counts_the_rows_of_that_round(engine: str, tmp_p
     assert tally.n == 6 and tally.round is None and tally.may_mix_rounds
 
 
+_MOMENT = {  # the type of moments; SQLite has none
+    "duckdb": "TIMESTAMP",
+    "sqlite": "TEXT",
+    "postgres": "TIMESTAMP",
+    "mysql": "DATETIME(3)",
+    "clickhouse": "DateTime64(3)",
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("unit", ["day", "week", "month"])
+def test_dates_and_moments_leave_a_database_in_the_unit_of_the_study(
+    engine: str, unit: str, tmp_path: Path
+) -> None:
+    """Rejects a group of each moment, which is the report of one person in clear."""
+    first = datetime.datetime(1996, 2, 20, 23, 59, 59)
+    moments = [(first + datetime.timedelta(hours=150 * i)).isoformat(" ") for i in range(700)]
+    moments += [f"{year}-{day} 00:00:00" for year in (1900, 2299) for day in ("01-01", "12-31")]
+    coin, domain = {"age 0": MECHANISMS["age 0"]}, Dates(unit)
+    answers = [i % 10 for i in range(len(moments))]
+    text = count_statement(coin, "reports", engine, by={"seen": domain}, study="s")
+    quote = "`" if engine in ("sqlite", "mysql") else '"'
+    name = f"{quote}seen{quote}"
+    typed = f"CAST({name} AS {_MOMENT[engine]}) AS {name}"
+    of_moments = text.replace(
+        f"FROM {quote}reports{quote}",
+        f"FROM (SELECT {quote}age 0_report{quote}, {typed} FROM {quote}reports{quote}) AS typed",
+    )
+    labels = domain.decode(domain.encode([cell[:10] for cell in moments]))
+    expected = Counter(zip(labels, answers, strict=True))
+    for statement, cells in (
+        (text, moments),
+        (text, [cell[:10] for cell in moments]),
+        (text, [cell.replace(" ", "T") + "+01:00" for cell in moments]),
+        (text, labels),
+        (of_moments, moments),
+    ):
+        table = {"seen": cells, "age 0_report": answers}
+        path = run_statement(engine, statement, table, str(tmp_path / "c.csv"))
+        tally = read_counts(path).tallies(coin, {"seen": domain}, "s")["age 0"]
+        counted = {(k, i): n for (k,) in tally for i, n in enumerate(tally[(k,)].counts)}
+        assert +Counter(counted) == expected
+    wrong = ["2026-02-30", "1900-02-29 10:00:00", "0000-01-01", "at 10:35:07", "", "2026-1-2 3:04"]
+    table = {"seen": ["2028-02-29", *wrong], "age 0_report": [0] * 7}
+    path = run_statement(engine, text, table, str(tmp_path / "c.csv"))
+    rows = [line.split(",") for line in Path(path).read_text().splitlines()]
+    assert [row[4] for row in rows if row[3] == NO_DATE] == ["6", "6"]
+    assert not any(cell in Path(path).read_text() for cell in wrong if cell)
+    with pytest.raises(
+        ReportError, match=f"'seen': must be {domain.form}.* something else in 1 of"
+    ):
+        read_counts(path).tallies(coin, {"seen": domain}, "s")
+
+
 @pytest.mark.parametrize("engine", ["sqlite", "mysql"])
 def test_texts_are_no_reports_where_a_database_takes_any_text_for_a_number(
     engine: str, tmp_path: Path
@@ -160,7 +217,7 @@ def test_texts_are_no_reports_where_a_database_takes_any_text_for_a_number(
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_the_macro_for_dbt_makes_the_same_statement(dialect: str) -> None:
     def made(table: str | DbtMacro) -> str:
-        return count_statement(MECHANISMS, table, dialect, by=["ward"], study="s")
+        return count_statement(MECHANISMS, table, dialect, by={"ward": WARD}, study="s")
 
     module = jinja2.Environment().from_string(made(DbtMacro("survey_counts"))).module
     quoted = "`reports`" if dialect in ("bigquery", "spark", "mysql", "sqlite") else '"reports"'

@@ -290,7 +290,7 @@ def test_frames_and_databases_count_blocks_as_files_do(each: str, here: Path) ->
         tally = study.tally(table, by="ward")["questions"]
     assert tally.total().counts.tolist() == expected.total().counts.tolist()
     assert tally[("n",)].counts.tolist() == expected[("n",)].counts.tolist()
-    text = count_statement(study.mechanisms, "t", "duckdb", by=["ward"], study=study.digest)
+    text = count_statement(study.mechanisms, "t", "duckdb", by=study.public, study=study.digest)
     connection = duckdb.connect()
     connection.register("t", table)
     connection.sql(text).write_csv("counts.csv")

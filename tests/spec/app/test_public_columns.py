@@ -287,6 +287,13 @@ def test_declarations_are_checked_in_words(old: str, new: str, words: str) -> No
         ("ward", "", "data row 3: must be one of 'north', 'south'; got an empty cell. Give each"),
         ("age", "17", "column 'age', data row 3: must be one of the 82 values"),
         ("visit", "31.05.2024", "column 'visit', data row 3: must be a date such as"),
+        ("visit", "31.05.2024", "Write dates as"),
+        (
+            "visit",
+            "2024-05-31T00:30:00+01:00",
+            "column 'visit', data row 3: must be a date such as",
+        ),
+        ("visit", "2024-05-31T00:30:00+01:00", "Write the date without the time."),
         ("visit", "", "column 'visit', data row 3: must be a date such as"),
     ],
 )
@@ -692,16 +699,18 @@ def test_what_is_wrong_with_a_public_value_is_said(
     counts = run("sql", "one.toml", "--dialect", "duckdb", "--table", "lake.parquet", "--by", name)
     with duckdb.connect() as database:
         database.sql(counts.stdout.rstrip().removesuffix(";")).write_csv("counts.csv")
-    for command in (
+    commands = [
         ("lake.parquet", "--by", name),
         ("folder", "--by", name),
         ("--counts", "counts.csv"),
-    ):
+    ]
+    if " " in value:  # the statement takes a time for its date, as it cannot see a column of texts
+        run("tally", *commands.pop(), "--study", "one.toml", "-o", "counted.json")
+        assert list(load_tallies("counted.json")["smokes"]) == [("2026-W53",)]
+    for command in commands:
         said = run("tally", *command, "--study", "one.toml", "-o", "t.json", ok=False).stderr
         assert form in said and remedy in said
         assert name == "ward" or "declare" not in said
-    if " " in value:
-        assert "(in SQL: CAST(visit AS DATE))" in said
 
 
 def test_counts_of_several_files_say_which_groups_more_than_one_has(here: Path) -> None:

@@ -248,7 +248,9 @@ def test_other_tables_are_no_counts(folder: Path) -> None:
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_dialect_is_one_statement_that_its_parser_reads(dialect: str) -> None:
-    statement = _statement(PLAN.mechanisms, "survey.reports", dialect, None, ["ward"])
+    statement = _statement(
+        PLAN.mechanisms, "survey.reports", dialect, None, {"ward": PLAN.public["ward"]}
+    )
     (parsed,) = sqlglot.parse(statement, dialect=dialect)
     assert parsed is not None
     tables = [t.name.lower() for t in parsed.find_all(sqlglot.exp.Table) if t.name]
@@ -263,13 +265,14 @@ def test_every_dialect_is_one_statement_that_its_parser_reads(dialect: str) -> N
 @pytest.mark.parametrize("dialect", ["spark", "bigquery", "snowflake", "trino", "redshift"])
 def test_other_dialects_are_counted_by_duckdb_after_translation(dialect: str, folder: Path) -> None:
     """What is written for a warehouse that is not at hand, translated and run by DuckDB."""
-    text = _count(dialect, "--by", "ward")
+    text = _count(dialect, "--by", "day,ward")
     if dialect == "trino":  # the translator leaves the bits of BIT_COUNT as they are
         text = text.replace(", 64)", ")")
     (statement,) = sqlglot.transpile(text, read=dialect, write="duckdb")
-    counts = _in_duckdb(statement, _table(), "c.csv")
+    times = [f"{day} 23:59:59" for day in DAYS]
+    counts = _in_duckdb(statement, _table(day=times), "c.csv")
     run("tally", "--counts", counts, "--study", "study.toml", "-o", "g.json")
-    assert load_tallies("g.json") == _wanted_by("ward")
+    assert load_tallies("g.json") == _wanted_by("day", "ward")
 
 
 def test_a_study_of_many_bits_is_a_short_statement() -> None:

@@ -862,7 +862,7 @@ def sql(
         target,
         dialect,
         named,
-        names,
+        {name: plan.public[name] for name in names},
         study=plan.digest,
         simulated=simulated,
         number=number,
