@@ -7,19 +7,22 @@ import os
 import sys
 from typing import NoReturn
 
-from warner._core.errors import MissingExtraError
-from warner._core.extras import imported
-
 
 def run(name: str = "warner") -> None:
     """Run the command line; without its packages, say how to install them."""
     try:
-        for package in ("click", "rich"):
-            imported(package, "the command line")
-    except MissingExtraError as error:
-        sys.exit(str(error))
-    from warner.app.cli import main
+        from warner._core.errors import MissingExtraError
+        from warner._core.extras import imported
 
+        try:
+            for package in ("click", "rich"):
+                imported(package, "the command line")
+        except MissingExtraError as error:
+            sys.exit(str(error))
+        from warner.app.cli import main
+    except KeyboardInterrupt:  # a command says it by warner.app.running, which is not there yet
+        sys.stderr.write("Interrupted: no file was written.\n")
+        sys.exit(130)
     try:
         main(prog_name=name)
     except SystemExit as end:

@@ -115,8 +115,9 @@ def whole_file(path: str | os.PathLike[str], replace: bool = True) -> Iterator[s
     """
     if not replace:
         require_new(path)
-    target = Path(path).resolve()
-    regular = target.is_file() or not target.exists()
+    regular = Path(path).is_file() or not Path(path).exists()
+    # The link /dev/stdout leads to a pipe, which can be opened, but has no name in a folder.
+    target = Path(path).resolve() if regular else Path(path)
     problem: FileError | None = None
     with ExitStack() as opened:
         try:

@@ -264,7 +264,8 @@ class _Later(click.Command):
         self, info_name: str | None, args: list[str], *rest: Any, **more: Any
     ) -> click.Context:
         """The context of the command itself."""
-        command = self.whole()
+        with stopped_cleanly():  # imports take a while
+            command = self.whole()
         _refuse_repeated(command, args, info_name, more.get("parent"))
         return command.make_context(info_name, args, *rest, **more)
 

@@ -593,9 +593,10 @@ def add_tallies(
         headers = [(tally.header, tallies[name].header) for name, tally in total.items()]
         one_kind = all(ours.get("domain") == theirs.get("domain") for ours, theirs in headers)
         run = f"{_TOGETHER} {' '.join(map(shlex.quote, inputs or parts))}"
-        stated = {"remedy": run} if one_kind else {}
         for ours, theirs in headers:
-            require_same(ours, theirs, f"{first} and {path}", **stated)
+            if one_kind:
+                require_same(ours, theirs, f"{first} and {path}", remedy=run)
+            require_same(ours, theirs, f"{first} and {path}")
         raise problem
     refuse_equal(parts, allow_equal, whatever_name=True)
     if total and not allow_equal:

@@ -342,8 +342,8 @@ class _Work:
             problem.add_note(f"This happened when the mechanism {cell.mechanism!r} was made.")
             raise
         _require_made(made, cell, self.domain)
-        if (contradicted := contradiction(made)) is not None:
-            self.left_out[cell, None] = contradicted
+        if (disagreement := contradiction(made)) is not None:
+            self.left_out[cell, None] = disagreement
             return
         self.mechanisms[cell] = made
         if unknown := values_of(type(made))[1]:

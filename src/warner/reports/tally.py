@@ -1259,8 +1259,12 @@ def _content(text: bytes, name: str) -> tuple[dict[str, Any], list[str], list[st
     """The entries of the attributes in a tally file, and marks of collectors and of files."""
     try:
         data = json.loads(text)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError) as error:
         if b'"warner-tally"' in text[:200]:
+            if getattr(error, "msg", "") == "Extra data" and text.count(b'"warner-tally"') > 1:
+                rule = "holds several tallies, one behind the other"
+                remedy = "Add them with 'warner merge', which takes the file of each"
+                raise FileError(name, rule, None, remedy) from None
             raise FileError(name, "is cut off", None, _COUNT_AGAIN) from None
         data = None
     if (

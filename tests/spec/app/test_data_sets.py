@@ -22,6 +22,7 @@ import pytest
 
 from tests.spec.app._command import run
 from warner import Reports, Study
+from warner.errors import FileError
 from warner.io import write_reports
 from warner.io.data_sets import files_of
 from warner.reports.tally import Tally, load_tallies
@@ -356,3 +357,15 @@ def test_addresses_are_given_to_duckdb_and_its_extension_is_named(lake: Path) ->
     """No address can be read here. What DuckDB lacks is said in one line."""
     done = _tally("nowhere://bucket/reports/*.parquet", ok=False)
     assert "nowhere://bucket" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_pattern_that_misses_files_in_folders_is_told_the_pattern_that_has_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("lake/week=2026-W45").mkdir(parents=True)
+    Path("lake/week=2026-W45/part-0.parquet").touch()
+    with pytest.raises(FileError, match=r"match 'lake/\*\*/\*\.parquet'; the name of the folder"):
+        files_of("lake/*.parquet")
+    with pytest.raises(FileError, match=r"\.csv\. Check the path"):
+        files_of("lake/*.csv")

@@ -239,3 +239,27 @@ def test_a_result_that_cannot_be_written_is_an_error() -> None:
     with open("/dev/full", "wb") as full:
         done = subprocess.run([sys.executable, "-m", "warner", "help"], stdout=full, stderr=-1)
     assert done.returncode == 1
+
+
+# Ctrl-C while a module is imported.
+_IMPORTING = """
+import os, signal, sys
+class Press:
+    def find_spec(self, name, *rest):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Press())
+from warner.__main__ import run
+run()
+"""
+
+
+@pytest.mark.parametrize(
+    "module", ["warner._core.extras", "click", "warner.app.cli", "warner.app.commands.collecting"]
+)
+def test_ctrl_c_in_the_first_second_says_so_in_the_same_line(module: str, here: Path) -> None:
+    """Rejects a traceback, and the word "Aborted!"."""
+    process = started(_IMPORTING.format(module=module), "tally", "r.csv", "-o", "new.json")
+    said, errors = process.communicate(timeout=600)
+    assert process.returncode == 130 and said == ""
+    assert errors == "Interrupted: no file was written.\n"

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import hashlib
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,11 +22,12 @@ from click.testing import CliRunner
 import warner
 from warner import Categorical, Integers, Product, Reports
 from warner.app.cli import main
-from warner.errors import ArgumentError
+from warner.errors import ArgumentError, FileError
 from warner.io import read_reports, tally_file, write_reports
 from warner.io.file_format import FileFormat, ReportSink
 from warner.io.formats import FORMATS, is_report_file, suffixes
 from warner.reports.reports import MAGIC
+from warner.reports.tally import dump_tallies, load_tallies
 
 COIN = warner.RandomizedResponse(Categorical(["no", "yes"]), 1.0)
 
@@ -242,3 +247,46 @@ def test_commands_write_tables_for_spreadsheets(
                 assert float(text) == pytest.approx(value, rel=1e-14)
             elif isinstance(value, str):
                 assert text == value
+
+
+def test_a_pipe_and_a_compressed_file_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects the advice to randomise answers, for what is no file of CSV or is packed."""
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(
+        '[attributes.smokes]\nvalues = ["no", "yes"]\nmechanism = "RandomizedResponse"\nepsilon = 1.0\n'
+    )
+    end, start = os.pipe()
+    os.write(start, b"smokes_report\n1\n")
+    os.close(start)
+    Path("d.csv.gz").write_bytes(gzip.compress(b"smokes_report\n1\n"))
+    for path, words in (
+        (f"/dev/fd/{end}", "is a pipe or a device, not a file. Give what it holds on standard"),
+        ("d.csv.gz", "d.csv.gz: is compressed by gzip. Unpack it."),
+    ):
+        done = CliRunner().invoke(main, ["tally", path, "--study", "study.toml"])
+        assert done.exit_code == 1 and words in done.stderr and "answers" not in done.stderr
+    os.close(end)
+
+
+def test_the_link_of_standard_output_is_written_to(tmp_path: Path) -> None:
+    """Rejects a temporary file beside the pipe behind /dev/stdout, which lies in no folder."""
+    script = (
+        "from warner._core.atomic_files import write_whole; write_whole('/dev/stdout', b'a' * 99)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, check=True)
+    assert done.stdout == b"a" * 99
+
+
+def test_tallies_one_behind_the_other_are_not_cut_off(tmp_path: Path) -> None:
+    coin = warner.RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+    text = dump_tallies({"smokes": coin.tally(coin.randomize(["no"] * 9))})
+    for content, words in (
+        (text * 2, r"holds several tallies, one behind the other\. Add them with 'warner merge'"),
+        (text[:-9], "is cut off"),
+        (text + "}", "is cut off"),
+    ):
+        (tmp_path / "t.json").write_text(content)
+        with pytest.raises(FileError, match=words):
+            load_tallies(tmp_path / "t.json")

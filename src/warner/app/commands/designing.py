@@ -808,7 +808,9 @@ def audit(
         f"{name}: a report spends at least epsilon = {result.total:.6g}, which is more than it "
         f"promises ({mechanisms[name].guarantee})."
         for name, result in results.items()
-        if not result.holds and (result.total or 0.0) > mechanisms[name].guarantee.total
+        if not result.holds
+        and result.total is not None
+        and result.total > mechanisms[name].guarantee.total
     ]
     if larger:  # what a study says of a person is the sum of what mechanisms state
         spending, spent = " ".join(larger), None
