@@ -726,3 +726,23 @@ def test_counts_of_several_files_say_which_groups_more_than_one_has(here: Path) 
             database.sql(counts.stdout.rstrip().removesuffix(";")).write_csv(f"{i}.csv")
     done = run("tally", "--counts", "0.csv", "1.csv", "--study", "one.toml", "-o", "t.json")
     assert "1 group is in more than one file: 2026-W52.\n" in done.stderr
+
+
+def test_json_of_groups_has_the_layout_that_its_format_says(here: Path) -> None:
+    """As docs/result_columns.md says it: rows of all groups, or an entry for each group."""
+    Path("one.toml").write_text(WARDS_AND_WEEKS)
+    rows = {"ward": ["north", "south"] * 60, "smokes_report": [0, 1, 1] * 40}
+    pq.write_table(pa.table(rows), "lake.parquet")
+    run("tally", "lake.parquet", "--study", "one.toml", "--by", "ward", "-o", "t.json")
+    (entry,) = json.loads(run("estimate", "t.json", "--by", "ward", "--json").stdout)
+    assert entry["format"] == "warner-groups" and "simulated" not in entry
+    assert {(row["ward"], row["reports"]) for row in entry["shares"]} == {
+        ("north", 60),
+        ("south", 60),
+    }
+    assert all("status" in row and "n" not in row for row in entry["shares"])
+    entries = json.loads(run("estimate", "t.json", "--json").stdout)
+    assert [(e["format"], e["group"]["ward"], e["n"]) for e in entries] == [
+        ("warner-estimate", "north", 60),
+        ("warner-estimate", "south", 60),
+    ]

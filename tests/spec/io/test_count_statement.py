@@ -133,7 +133,8 @@ def test_the_tally_is_that_of_the_reports_bit_for_bit(engine: str, folder: Path)
     assert Path("t.json").read_text() == dump_tallies(wanted)
     for by in (["ward"], ["day", "ward"]):
         counts = run_statement(engine, _count(engine, "--by", ",".join(by)), _table(), "counts.csv")
-        run("tally", "--counts", counts, "--study", "study.toml", "-o", "g.json")
+        done = run("tally", "--counts", counts, "--study", "study.toml", "-o", "g.json")
+        assert "whether a column says the same as the folder of its file" in done.stderr
         assert load_tallies("g.json") == _wanted_by(*by)
 
 

@@ -947,6 +947,11 @@ def tallies_of_counts(
             "study, and that all counts agree. Not checked, because a database does not say it: "
             f"{', '.join(unknown)}, and {last}."
         )
+        if table.by:
+            say(
+                f"{path}: Not checked either: whether a column says the same as the folder of its "
+                "file, if the table was a pattern of files."
+            )
         if first.simulated:
             warn_of_simulation(path)
     if not totals:
