@@ -125,6 +125,9 @@ class PlainErrors(click.Command):
             ) from None
 
 
+# Word processors make a dash of two hyphens.
+_DASHED = re.compile("[\N{EN DASH}\N{EM DASH}]-?([a-z][a-z-]+)(=.*)?")
+
 # Options under the names that other programs have for them.
 _OPTION_HERE = {
     "--alpha": "--level",
@@ -178,6 +181,12 @@ _OF_PAPERS = "reproduce", "reproduction", "papers"
 
 class _Group(PlainErrors, click.Group):
     """The commands of warner, in the order in which they are needed."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        for dashed in filter(None, map(_DASHED.fullmatch, args)):
+            rule = f"{dashed[0]!r} begins with a dash in place of two hyphens. Type --{dashed[1]}."
+            raise click.UsageError(rule, ctx)
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)

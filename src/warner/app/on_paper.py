@@ -346,6 +346,9 @@ class OnPaper:
             from warner.designs import from_text
             from warner.designs.texts import on_one_card
 
+            if Path(path).is_file() and is_tally_file(path):
+                rule = "is a tally, which says itself how its answers were randomised"
+                raise FileError(path, rule, f"--design {self.design}", "Leave out --design")
             design = from_text(on_one_card(self.design))
             question, tally = self._count(path, path, design, self.name, by)
             require_card(self.study, question, self.design)
@@ -596,6 +599,10 @@ def counts_by_word(text: str, words: Sequence[str]) -> dict[str, int]:
     counts: dict[str, int] = {}
     for each in text.split(","):
         word, equals, number = (piece.strip() for piece in each.rpartition("="))
+        if ";" in word and "=" in word:
+            rule = "must separate its words by commas"
+            remedy = f"Write --counts {shlex.quote(text.replace(';', ','))}"
+            raise ArgumentError("--counts", rule, repr(text), remedy)
         if not equals or not (number.isascii() and number.isdecimal()):
             rule = f"must say how many people said {series([*map(repr, words)], 'and')}"
             remedy = f"For example {_example(words)}"

@@ -190,6 +190,9 @@ class CountsByHand:
             remedy = f"Write the name of the question in a column {ATTRIBUTE!r}"
             raise FileError(self._where(line), rule, None, remedy)
         if name not in mechanisms:
+            if look(name) in TOTALS:
+                remedy = "Delete this row, because otherwise its people count twice"
+                raise FileError(self._where(line), "has a sum of other rows", show(name), remedy)
             rule = f"must name a question of the study: {', '.join(mechanisms)}"
             raise FileError(self._where(line), rule, show(name), meant(name, mechanisms))
         return name, self.code_of(line, mechanisms[name])

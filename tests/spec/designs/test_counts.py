@@ -161,6 +161,18 @@ def test_fewer_yes_than_the_card_makes_are_said_in_the_table_and_on_the_page(
         ),
         (["--design", "crosswise:1/4", "--counts", "680,320"], "must say how many people said"),
         (["--design", "crosswise:1/4", "--counts", "same=1,same=2"], "twice"),
+        (
+            ["--design", "crosswise:1/4", "--counts", "same=1;different=2"],
+            "commas; got 'same=1;different=2'. Write --counts same=1,different=2.",
+        ),
+        (
+            ["\N{EM DASH}design", "crosswise:1/4", "--counts", "same=1,different=2"],
+            "begins with a dash in place of two hyphens. Type --design",
+        ),
+        (
+            ["\N{EN DASH}-design=crosswise:1/4", "--counts", "same=1,different=2"],
+            "begins with a dash in place of two hyphens. Type --design",
+        ),
         (["--design", "crosswise:1/4", "--counts", "same=1"], "different=0"),
         (["--design", "crosswise:1/4"], "needs --counts"),
         (["--counts", "same=1,different=2"], "needs --design"),
@@ -177,6 +189,19 @@ def _tallied(tmp_path: Path, table: str, fails: bool = False) -> str:
     (tmp_path / "counts.csv").write_text(table)
     options = ["--study", str(tmp_path / "study.toml"), "-o", str(tmp_path / "tally.json")]
     return _run("tally", "--counts", str(tmp_path / "counts.csv"), *options, fails=fails)
+
+
+def test_a_row_of_sums_under_counts_is_named(tmp_path: Path) -> None:
+    said = " ".join(_tallied(tmp_path, f"{COUNTED}Summe;;2000\n", fails=True).split())
+    assert "line 6: has a sum of other rows; got 'Summe'. Delete this row" in said
+
+
+def test_a_tally_takes_no_design(tmp_path: Path) -> None:
+    """Rejects a tally of phones that is called a file without answers."""
+    _tallied(tmp_path, COUNTED)
+    tally = str(tmp_path / "tally.json")
+    said = _run("estimate", tally, "--design", "forced:1/6,1/6", fails=True)
+    assert "is a tally" in said and "Leave out --design." in " ".join(said.split())
 
 
 COUNTED = """attribute;value;count
