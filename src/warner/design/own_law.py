@@ -14,6 +14,7 @@ from warner.reports.reports import Reports
 LARGEST = 2**20  # entries of a channel that is made a matrix
 _LISTED = 4096  # reports that are tallied one by one before a comparison
 _ROUNDING = 2e-15  # of an entry of a channel
+_MATTERS = 1e-9  # in an entry of a channel, for the error of an estimate
 
 
 def each_report(mechanism: Mechanism, step: int = 1) -> list[tuple[LikelihoodOperator, np.ndarray]]:
@@ -67,4 +68,5 @@ def contradiction(mechanism: Mechanism) -> str | None:
     if any(counted.shape != channel.shape for counted, _ in reports[:1]):
         return None  # tallies count only what was reported
     weights = np.stack([row for _, row in reports])
-    return off_from_law(channel, weights, mechanism.probabilities().astype(np.float64))[1]
+    largest, off = off_from_law(channel, weights, mechanism.probabilities().astype(np.float64))
+    return off if largest > _MATTERS else None
