@@ -367,4 +367,6 @@ def test_mechanisms_without_dummies_are_refused(inner: Mechanism) -> None:
 def test_a_domain_without_nonresponse_leaves_the_mechanism() -> None:
     inner = SquareWave(Integers(0, 4), 1.0)
     assert with_nonresponse(inner, inner.domain) is inner
-    refused(BudgetError, "no answer", nonresponse_thresholds, 24.0, Fraction(1))
+    refused(
+        BudgetError, "needs a probability of 3.78e-11", nonresponse_thresholds, 24.0, Fraction(1)
+    )

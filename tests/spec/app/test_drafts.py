@@ -224,7 +224,7 @@ def test_a_draft_that_breaks_other_rules_is_refused(draft: Path) -> None:
     assert "smokes" in run("plan", "draft.toml", ok=False).output
     draft.write_text("attributes = { smokes = { values = ['no', 'yes'] } }\n")
     message = run("plan", "draft.toml", "--write", "s.toml", ok=False).output
-    assert "[attributes.name]" in message and not Path("s.toml").exists()
+    assert "[attributes.smokes]" in message and not Path("s.toml").exists()
     draft.write_text(
         '[attributes.pay]\ninterval = {low = 0, high = 1, bins = 4}\nkeys = ["a", "b"]\n'
     )

@@ -305,7 +305,7 @@ def test_counts_that_do_not_name_their_design_say_which_one_is_taken() -> None:
     """Rejects a program that reads counts of other sheets by the study's design without a word."""
     said = _counted(SHEETS)
     assert "counts.csv: the table has no column paper_design" in said
-    assert "drugs forced:yes=1/6,no=1/6; drinks forced:never=1/6,weekly=1/6,daily=1/6." in said
+    assert "'drugs' forced:yes=1/6,no=1/6; 'drinks' forced:never=1/6,weekly=1/6,daily=1/6." in said
     run("study", "sheet", "paper.toml", "-o", "sheet.html", "--counts", "form.csv")
     filled = [
         line + "50" * line.endswith(",") for line in Path("form.csv").read_text().splitlines()

@@ -193,8 +193,8 @@ def test_a_study_in_rounds_gets_what_keeps_the_permanent_reports_and_says_so() -
         assert Path("page", name).read_bytes() == static.joinpath(name).read_bytes()
         assert f'href="{name}" integrity="{integrity(name)}"' in done.stderr
     told = " ".join(done.stderr.split())
-    assert "memo.js keeps the permanent report on each answer in the browser's storage" in told
-    assert "whose storage is deleted draws another one, which reveals as much again" in told
+    assert "memo.js keeps the person's permanent reports in the browser's storage" in told
+    assert "the browser draws new permanent reports, which reveal as much again" in told
 
 
 def test_files_that_are_there_are_not_replaced_without_being_told() -> None:

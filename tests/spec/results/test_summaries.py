@@ -604,6 +604,6 @@ def test_bands_of_numbers_promise_no_more_than_they_keep() -> None:
     assert "of many such intervals" not in printed
     with pytest.raises(AttributeError, match=r"Use range\(\)"):
         result.above(60)  # type: ignore[attr-defined]
-    rule = "truth: must be a list of 24 shares, in the order of list"
+    rule = "truth: must name values of the question; got '0 to 5'"
     with pytest.raises(warner.errors.ArgumentError, match=rule):
         result.plot(truth={"0 to 5": 0.5})  # type: ignore[arg-type]
