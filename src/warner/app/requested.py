@@ -196,7 +196,10 @@ def backgrounds(
         if not equals or len(places) != 1 or tag in hidden.get(places[0], {}):
             tags = ", ".join(f"{a}.{t}" for a, d in domains.items() for t in d.tags)
             if not tags:
-                rule = 'is for questions with tags such as "@home", but no question here has tags'
+                rule = (
+                    'is for questions that list tags such as "@home" among their answers (key '
+                    '"tags"), but no question of this study lists tags'
+                )
                 raise ArgumentError("--background", rule, repr(option), "Leave out --background")
             rule = f"must be TAG=FILE with a tag of the questions ({tags}), and each tag only once"
             raise ArgumentError("--background", rule, repr(option))

@@ -171,8 +171,9 @@ class ReportColumns:
         if table.shape[1] == self.schema.width_as_matrix:
             return columns_from(self.schema, table)
         if table.shape[1] != len(sizes):
-            rule = f"must hold arrays of length {len(sizes)} or {self.schema.width_as_matrix}"
-            raise ReportError(name, rule, f"length {table.shape[1]}", MADE_BY)
+            numbers = max(len(sizes), self.schema.width_as_matrix)
+            rule = f"must hold arrays of {numbers} numbers, as the mechanism makes them"
+            raise ReportError(name, rule, f"arrays of {table.shape[1]}", MADE_BY)
         arrays = {}
         for numbers, (column, size) in zip(table.T, sizes.items(), strict=True):
             if not WholeNumbers(size).holds(numbers):

@@ -68,7 +68,10 @@ class WithFakes(Mechanism):
             rule = "must all be RandomizedResponse or SubsetSelection"
             raise ArgumentTypeError("mechanisms", rule, kind(mechanism))
         if fakes is not None and isinstance(mechanism, SubsetSelection):
-            rule = "cannot be chosen for SubsetSelection, whose random answers have equal shares"
+            rule = (
+                "cannot be chosen for SubsetSelection, which always draws fake answers with equal "
+                "probabilities"
+            )
             remedy = "Leave out the argument fakes, or use RandomizedResponse"
             raise ArgumentError("fakes", rule, None, remedy)
         if fakes is not None and (len(fakes) != mechanism.domain.size or sum(fakes) != ONE):

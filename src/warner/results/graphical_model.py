@@ -300,8 +300,8 @@ def _names(tally: Any, attributes: Sequence[str] | None) -> list[str]:
 def _shares(data: LikelihoodData) -> np.ndarray:
     """The recommended estimate of one or two attributes."""
     if not data.channel.has_likelihood:
-        rule = "must hold the counts of all pairs of questions"
-        remedy = "Tally again with ways=2, without questions about keys with values"
+        rule = "counts each question by itself, but the model needs counts of all pairs"
+        remedy = "Tally again with ways=2"
         raise ArgumentError("tally", rule, None, remedy)
     return recommended_fit(data)[1].shares
 

@@ -335,7 +335,9 @@ class WordSearch(Tabular):
             f"The shares come from the {last} people of the last step. In all steps together, "
             f"{every} people took part.",
         ]
-        title = f"Words of {every} {simulated}people" if self.listed else "No word could be found"
+        title = f"Words that were found in steps with {every} {simulated}people"
+        if not self.listed:
+            title = "No word could be found"
         return Table(columns, self.listed, notes, title, self.simulated)
 
     def _table_of_steps(self) -> Table:

@@ -198,9 +198,10 @@ def test_a_result_in_place_of_an_earlier_file_says_so(
 
 def test_the_commands_do_not_vouch_for_simulated_reports(here_of_simulated: Path) -> None:
     Path("a.csv").write_text("q\n" + "no\nyes\n" * 100)
+    Path("b.csv").write_text("q\n" + "no\n" * 200)  # of answers alike, counts can be equal too
     Path("coin.toml").write_text(ONE.replace("inf", "1.0"))
     run("randomize", "coin.toml", "a.csv", "-o", "real.csv")
-    run("randomize", "coin.toml", "a.csv", "-o", "sim.parquet", "--seed", "1")
+    run("randomize", "coin.toml", "b.csv", "-o", "sim.parquet", "--seed", "1")
     for name in ("real.csv", "sim.parquet"):
         run("tally", name, "-o", f"{name}.json")
     for file in ("sim.parquet", "sim.parquet.json"):

@@ -109,7 +109,8 @@ def test_tags_go_through_files_and_are_given_back(here: Path) -> None:
     run("randomize", "study.toml", "answers.csv", "-o", "plain.parquet")
     run("tally", "plain.parquet", "-o", "plain.json")
     assert (
-        'is for questions with tags such as "@home", but no question here has tags'
+        'is for questions that list tags such as "@home" among their answers (key "tags"), but no '
+        "question of this study lists tags"
         in run("estimate", "plain.json", "--background", "home=home.csv", ok=False).output
     )
     for wrong in (["home"], ["home=home.csv", "@home=home.csv"], ["other.home=home.csv"]):

@@ -182,4 +182,12 @@ def test_what_cannot_be_hidden_is_refused() -> None:
     inside = {"h": lambda d: HiddenQuestion(d, 1.0), "r": lambda d: RandomizedResponse(d, 1.0)}
     refused(ArgumentError, "Put all questions into one", PerAttribute, twice, inside)
     subsets = {"p": SubsetSelection(ABC, 1.0, size=2), "q": RandomizedResponse(UVW, 1.0)}
-    refused(ArgumentError, "have equal shares", hidden, TWO, None, subsets, fakes={"p": SHARES})
+    refused(
+        ArgumentError,
+        "always draws fake answers with equal",
+        hidden,
+        TWO,
+        None,
+        subsets,
+        fakes={"p": SHARES},
+    )
