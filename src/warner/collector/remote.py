@@ -48,8 +48,8 @@ _REMEDIES = {
         "Give the web address of the survey page: a server that issues tokens has no counts"
     ),
     "no_estimate_yet": (
-        "The owner's live page says when the first result comes. The result of all reports comes "
-        "at the closing"
+        "The owner's live page says when the result comes. The result of all reports comes at the "
+        "closing"
     ),
     "groups_after_closing": (
         "There are too many groups for the planned number of people. To see the groups, close the "

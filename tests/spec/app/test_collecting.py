@@ -788,7 +788,7 @@ def test_messages_of_pull_say_what_to_do(web: tuple[Site, str]) -> None:
     for words, more in {
         "must begin with https:// or http://": (url.partition("//")[2], "token"),
         "This is not the owner's token of this server": (url, "wrong"),
-        "live page says when the first result comes": (url, "token"),
+        "live page says when the result comes": (url, "token"),
         "write http:// instead of https://": (url.replace("http:", "https:"), "token"),
     }.items():
         done = run("collect", "pull", more[0], "-o", "t.json", "--token-file", more[1])

@@ -252,6 +252,8 @@ def progress(view: LiveView) -> str:
 
     >>> progress(LiveView(1, 1000, 50, "open"))
     'No result yet: the first result is published after 50 reports.'
+    >>> progress(LiveView(1, 1000, 50, "open", 190))
+    'The first result is being computed.'
     """
     if view.step is None:
         if view.before:
@@ -263,6 +265,8 @@ def progress(view: LiveView) -> str:
             return "No result: no report was counted."
         if view.status == "closed":
             return f"The result from {_reports(view.counted)} is being computed."
+        if view.is_estimating or (view.fewest <= 1 and view.counted >= view.size):
+            return "The first result is being computed."
         return f"No result yet: the first result is published {time_of_first(view)}."
     people = f"{view.n:,} of {view.planned:,}"
     tables = [section.tables[0] for section in view.sections if section.tables]

@@ -61,7 +61,7 @@ REASONS: Mapping[str, Reason] = {
         'such as "https://app.example.org"',
     ),
     "not_found": Reason(404, "names an address where there is nothing"),
-    "no_estimate_yet": Reason(404, "asks for a result before the first one is published"),
+    "no_estimate_yet": Reason(404, "asks for a result that is not published yet"),
     "small_groups": Reason(
         404,
         "asks for groups that are not shown, so that nobody in a group of fewer than "
