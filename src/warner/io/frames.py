@@ -171,7 +171,7 @@ class ReportColumns:
         if table.shape[1] == self.schema.width_as_matrix:
             return columns_from(self.schema, table)
         if table.shape[1] != len(sizes):
-            numbers = max(len(sizes), self.schema.width_as_matrix)
+            numbers = max(len(sizes), self.schema.width_as_matrix or 0)
             rule = f"must hold arrays of {numbers} numbers, as the mechanism makes them"
             raise ReportError(name, rule, f"arrays of {table.shape[1]}", MADE_BY)
         arrays = {}
