@@ -9,6 +9,7 @@ import re
 import shlex
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
@@ -443,7 +444,7 @@ class CountsBefore:
         content = ",".join(f"{name!r}:{t.digest}" for name, t in sorted(tallies.items()))
         other, both = self.files.setdefault(content, (path, alone))
         if other != path:
-            chance = min(tally.total().chance_of_a_twin for tally in tallies.values())
+            chance = min(tally.chance_of_a_twin for tally in tallies.values())
             if (both and alone) or chance * pairs < _NO_CHANCE:
                 raise _counted_twice(f"{other} and {path}")
         self.sums.add(path, tallies)
@@ -493,10 +494,15 @@ class CountsBefore:
             for key, chance in zip(tally, tally.chances_of_twins().tolist(), strict=True):
                 if key in chances:
                     chances[key] = min(chances[key], chance)
-        # One pair of all groups is equal by chance: a union bound.
+        # One pair of all groups is equal by chance: a union bound. So is one of the sets of k pairs
+        # between two files, of which there are at most (pairs between them)^k / k!.
         pairs = len(self.groups) * (len(self.groups) + 1) / 2
+        sizes = Counter(file for file, _ in self.groups.values())
+        together = dict.fromkeys(sizes, len(sizes) * (len(sizes) + 1) / 2)
+        for key, (other, _) in again.items():
+            together[other] *= min(1.0, chances[key] * sizes[other] * len(digests))
         for key, (other, twin) in again.items():
-            if chances[key] * pairs < _NO_CHANCE:
+            if min(chances[key] * pairs, together[other]) < _NO_CHANCE:
                 group = f"the group {label(key)}"
                 raise _counted_twice(f"{twin} of {other} and {group} of {path}")
 

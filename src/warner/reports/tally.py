@@ -859,14 +859,15 @@ class Tally(Hinting):
     def chance_of_a_twin(self) -> float:
         """About the largest probability that reports of other people have the same counts.
 
-        See :meth:`chances_of_twins`, which is about the groups one by one.
+        Of all groups, whose people are different: see :meth:`chances_of_twins`, which is about the
+        groups one by one.
 
         >>> from warner import Categorical, RandomizedResponse
         >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
         >>> 0 < coin.tally(coin.randomize(["no", "yes"] * 5000)).chance_of_a_twin < 0.01
         True
         """
-        return float(self.total().chances_of_twins()[0])
+        return float(self.chances_of_twins().prod())
 
     def chances_of_twins(self) -> np.ndarray:
         """About the largest probability that reports of other people have a group's counts, (G,).

@@ -525,6 +525,7 @@ def _table_of_answered(
     rows, notes = largest(marked(given.rows(level, target, kind)), most, all_rows, top)
     notes.append("Nobody knows what the people who did not answer would have said.")
     value, of_answers, *others = columns_of(level, given.estimate)
+    others = [column for column in others if column is not DESIGN_EFFECT]  # it has none of its own
     columns = [value, replace(of_answers, title="of those who answered"), *others]
     heading = f"{in_brackets({**share, 'is_share': True})} of all people answered."
     return Table(columns, rows, notes, heading)

@@ -57,6 +57,32 @@ def test_copies_in_a_folder_are_known_by_their_counts(lake: Path) -> None:
     tally("lake")
 
 
+def test_a_day_that_was_written_anew_as_another_day_is_known_by_its_groups_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects groups that are judged one by one: four counts of 20,000 reports can be equal."""
+    monkeypatch.chdir(tmp_path)
+    Path("s.toml").write_text(
+        "[public.day]\nintegers = [1, 3]\n[public.region]\nintegers = [1, 3]\n[attributes.q]\n"
+        'values = ["a", "b", "c", "d"]\nmechanism = "RandomizedResponse"\nepsilon = 1.0\n'
+    )
+    rng = np.random.default_rng(3)
+    regions = np.repeat([1, 2, 3], 20_000)
+    for day in (1, 2):
+        reports = rng.choice(4, 60_000, p=[0.3, 0.28, 0.22, 0.2])
+        for name, of in ((f"{day}", day), *([("copy", 3)] if day == 1 else [])):
+            columns = {"q_report": reports[::-1], "region": regions[::-1], "day": [of] * 60_000}
+            Path("lake").mkdir(exist_ok=True)
+            pq.write_table(pa.table(columns), f"lake/{name}.parquet")
+    count = ("--study", "s.toml", "--by", "day,region")
+    done = run("tally", "lake", *count, "-o", "t.json", ok=False)
+    assert "which have equal counts" in done.stderr and "copy.parquet" in done.stderr
+    for name in ("1", "2", "copy"):
+        run("tally", f"lake/{name}.parquet", *count, "-o", f"{name}.json")
+    assert "equal counts" in run("merge", "1.json", "copy.json", "-o", "m.json", ok=False).stderr
+    run("merge", "1.json", "2.json", "-o", "m.json")
+
+
 def test_a_part_that_was_written_anew_under_another_name_is_known_by_its_counts(lake: Path) -> None:
     """Rejects a test that compares groups of one name alone: a copied week has another name."""
     big = rows(2000).drop_columns(["ward"])

@@ -386,3 +386,18 @@ def test_a_weight_that_is_none_is_named_by_its_line(
     assert "no entry in 2 of 4 rows, first in line 4" in refused
     assert refused.endswith("add --drop-missing.\n")
     assert run("estimate", "p.csv", *design, "--drop-missing").exit_code == 0
+
+
+def test_shares_of_those_who_answered_stand_below_weighted_shares(here: Path) -> None:
+    """Rejects a second table with a column of design effects, which its rows lack."""
+    before, _, after = STUDY.partition('mechanism = "RandomizedResponse"\n')
+    study = f'{before}mechanism = "RandomizedResponse"\nmissing = "answer"\n{after}'
+    Path("silent.toml").write_text(study.partition("[attributes.units]")[0])
+    rows = [f"{('no', 'yes', '')[i % 3]},{1 + i % 2},{1 + i % 40},north,f" for i in range(600)]
+    Path("silent.csv").write_text("\n".join(["smokes,w,school,region,sex", *rows]))
+    run("randomize", "silent.toml", "silent.csv", "-o", "silent.parquet")
+    run("tally", "silent.parquet", "--study", "silent.toml", "--by", "sex", "-o", "silent.json")
+    said = run("estimate", "silent.json", "--study", "silent.toml", "--total").stdout
+    below = said[said.index("of all people answered.") :]
+    assert "of those who answered" in below and "design effect" not in below
+    assert "design effect" in said
