@@ -63,6 +63,7 @@ _MOST_LINES = 10  # that are named
 IF_NO_ANSWER = (
     "If this means no answer, empty these cells: --drop-missing then leaves these people out"
 )
+_OF_STATA = re.compile(r"\.[a-z]?")
 _MOST_LEFT_OUT = 0.05  # of the people of a column; more are no few slips of the pen
 
 Lines = Sequence[tuple[int, list[str]]]  # the number of each line, and its cells
@@ -842,6 +843,8 @@ def remedy_of_words(
 ) -> str:
     """What to do with cells that are no words of the card, without what stands in them."""
     written = [text for text in others if text]
+    if written and all(map(_means_no_answer, written)):  # also where it looks like a word
+        return IF_NO_ANSWER
     if len(written) <= _MOST_LEFT_OUT * people:
         # The card is no secret: its word that is nearest says nothing more of what stands there.
         card = [*mechanism.report_words, *mechanism.reads_as]
@@ -863,8 +866,6 @@ def remedy_of_words(
     different, words = len(set(written)), mechanism.report_words
     if set(written) <= {"true", "false"}:
         return f"These cells are TRUE and FALSE. Write the words of the card: {' or '.join(words)}"
-    if all(as_number(text, False) in CODES_OF_MISSING for text in written):
-        return IF_NO_ANSWER
     what, codes_instead = "one other value", "it is a code, write the word for it"
     if different > 1:
         what = f"{different:,} other values"
@@ -875,6 +876,11 @@ def remedy_of_words(
         codes = [f"{code} for {word}" for code, word in enumerate(words)]
         remedy += f". Only these codes are understood: {', '.join(codes[:-1])} and {codes[-1]}"
     return remedy
+
+
+def _means_no_answer(text: str) -> bool:
+    """Whether a cell is a code of a missing answer, such as -99, or .a in Stata."""
+    return as_number(text, False) in CODES_OF_MISSING or bool(_OF_STATA.fullmatch(text))
 
 
 def _misspelt(text: str, card: Sequence[str]) -> str | None:

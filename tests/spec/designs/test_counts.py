@@ -894,6 +894,12 @@ _IF_NONE = "If this means no answer, empty these cells: --drop-missing then leav
             ["--design", "said=crosswise:1/4", "--drop-missing"],
             f"in 200 of 1,700 rows, first in line 1,502. {_IF_NONE}.",
         ),
+        # Of Stata; 'a' is near to a word of this card.
+        (
+            [["said"], *[["A"]] * 500, *[["B"]] * 500, *[[".a"]] * 20],
+            ["--design", "said=crosswise:1/4"],
+            f"in 20 of 1,020 rows, first in line 1,002. {_IF_NONE}.",
+        ),
         (
             [*_PEOPLE, *[[9, "old", "k.A."]] * 200],
             ["--design", "said=crosswise:1/4", "--drop-missing"],
