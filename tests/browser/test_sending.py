@@ -345,7 +345,10 @@ def test_a_question_of_an_earlier_survey_is_named_with_what_all_its_reports_spen
         for place in ("#questions", "#review"):
             said = page.locator(f"{place} [data-when=repeated].notice")
             assert said.is_visible()
-            assert f"for all your reports on these questions together, ε is then at most {in_all}." in said.inner_text()
+            assert (
+                f"for all your reports on these questions together, ε is then at most {in_all}."
+                in said.inner_text()
+            )
             assert f": “{repeated}”. If that was you" in said.inner_text()
             if place == "#questions":
                 choose(page, "q0", 1)

@@ -126,7 +126,10 @@ def test_whom_a_question_does_not_apply_sends_as_much_as_everybody(
         choose(page, "q0", smokes)
         assert _shown(page) == shown
         if smokes:
-            assert "it is hidden whether you were asked, just as an answer is hidden" in page.inner_text("#q1")
+            assert (
+                "it is hidden whether you were asked, just as an answer is hidden"
+                in page.inner_text("#q1")
+            )
             page.click("#continue")
             page.wait_for_selector("#q2:visible")
         choose(page, "q2", 0)

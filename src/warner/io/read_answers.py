@@ -322,9 +322,10 @@ def _problem(shown: str, error: Exception, bare: bool) -> WarnerError:
         row, width, cells = map(int, ragged.groups())
         counted = "1 cell" if cells == 1 else f"{cells} cells"
         rule = f"data row {row - (not bare):,} has {counted}, but the first line has {width}"
-        remedy = "Put each cell that contains a comma into quotes" if cells > width else AGAIN
+        in_quotes = "Put each cell that contains a comma into quotes"
+        remedy = in_quotes if cells > width else AGAIN
         if width == 1 and not bare:
-            remedy = "Put each cell that contains a comma into quotes. Delete a title above"
+            remedy = f"{_NAMES_FIRST}. {in_quotes}"
         return FileError(shown, rule, None, remedy)
     return FileError(shown, "cannot be read as CSV in UTF-8 or as Parquet", None, AGAIN)
 

@@ -71,7 +71,10 @@ def test_a_column_may_hold_an_array_for_each_report(mechanism: Any, keep: bool) 
 @pytest.mark.parametrize(
     "arrays, words",
     [
-        ([[1, 0], [1, 0]], "arrays of length 3 or 20; got length 2"),
+        (
+            [[1, 0], [1, 0]],
+            "must hold arrays of 20 numbers, as the mechanism makes them; got arrays of 2",
+        ),
         ([[1, 0, 0], [1]], "equally long and without missing values"),
         ([[1, 0], [1, 0, 0, 0]], "equally long and without missing values"),
         ([[1, 0, 0], None], "equally long and without missing values"),
