@@ -217,7 +217,7 @@ def test_a_browser_that_keeps_nothing_says_that_it_can_draw_again(
     page = opened(context, relay.url)
     first = asked(page)
     notice = page.locator("#questions [data-when=keeps-nothing]")
-    assert "others can be chosen" in (notice.text_content() or "") and notice.is_visible()
+    assert "other questions can be chosen" in (notice.text_content() or "") and notice.is_visible()
     page.click("#clear")
     assert asked(page) == first  # as long as the page is open
     answer_asked(page)
