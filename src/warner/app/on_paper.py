@@ -455,6 +455,9 @@ class OnPaper:
                 self._say_groups(where, tally.names)
             tally = tally.total()
         elif groups := [column for column in by if column not in self.not_groups]:
+            if not said.columns:
+                others = [name for name in tally.names if name not in by]
+                self._say_groups(where, others, by)
             for sentence in doubtful_groups(tally.by(*groups)):
                 say(f"{where}: {sentence}")
         return said.question or name, tally
@@ -475,12 +478,12 @@ class OnPaper:
                 f"how people were drawn, add {named}."
             )
 
-    def _say_groups(self, where: str, names: Sequence[str]) -> None:
-        """Name the columns of a table of counts, all groups of which are added up."""
+    def _say_groups(self, where: str, names: Sequence[str], by: Sequence[str] = ()) -> None:
+        """Name the columns of a table of counts, all groups of which are added up within ``by``."""
         if names and not self.is_total:
             say(
                 f"{where}: Columns that are not used: {', '.join(names)}. To compare groups of "
-                f"people by these columns, add --by {shlex.quote(','.join(names))}."
+                f"people by these columns, add --by {shlex.quote(','.join([*by, *names]))}."
             )
 
     def _say_cards(self, path: str, one_card: str, column: str, entries: Sequence[str]) -> None:

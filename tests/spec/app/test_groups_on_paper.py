@@ -302,3 +302,17 @@ def test_a_table_of_counts_is_regressed_as_its_people(
     assert "must be one of the questions of long.csv: said; got 'other'" in said
     said = run("regress", "long.csv", "said ~ ward", *card, "--drop-missing", ok=False).output
     assert "--drop-missing: needs a table with a row for each person, and not counts" in said
+
+
+def test_a_column_of_counts_that_makes_no_group_is_named_beside_by(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects counts of two questions that are added up without a word."""
+    monkeypatch.chdir(tmp_path)
+    rows = ["district,question,yes,no", "North,drugs,120,280", "South,drugs,130,220"]
+    Path("wide.csv").write_text("\n".join([*rows, "North,tested,130,270", "South,tested,110,240"]))
+    command = ["estimate", "wide.csv", "--design", "forced:1/6,1/6", "--by"]
+    said = run(*command, "district").stderr
+    assert "Columns that are not used: question." in said
+    assert "add --by district,question." in said
+    assert "not used" not in run(*command, "district,question").stderr
