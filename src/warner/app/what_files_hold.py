@@ -598,11 +598,9 @@ def add_tallies(
             continue
         headers = [(tally.header, tallies[name].header) for name, tally in total.items()]
         one_kind = all(ours.get("domain") == theirs.get("domain") for ours, theirs in headers)
-        run = f"{_TOGETHER} {' '.join(map(shlex.quote, inputs or parts))}"
+        run = f"{_TOGETHER} {' '.join(map(shlex.quote, inputs or parts))}" if one_kind else ""
         for ours, theirs in headers:
-            if one_kind:
-                require_same(ours, theirs, f"{first} and {path}", remedy=run)
-            require_same(ours, theirs, f"{first} and {path}")
+            require_same(ours, theirs, f"{first} and {path}", remedy=run)
         raise problem
     refuse_equal(parts, allow_equal, whatever_name=True)
     if total and not allow_equal:

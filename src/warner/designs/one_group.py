@@ -10,7 +10,14 @@ from typing import Any, ClassVar
 from warner._core.checks import integer, kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner.designs.chances import chance, draw_with
-from warner.designs.paper import YES_OR_NO, Card, PaperDesign, in_days, two_answers
+from warner.designs.paper import (
+    YES_OR_NO,
+    Answers,
+    PaperDesign,
+    Rules,
+    in_days,
+    two_answers,
+)
 from warner.domains import Categorical, Domain
 
 _A = "Question A"
@@ -65,12 +72,7 @@ class Warner(_OfOneChance):
     chance_is_of = "the chance of the sensitive statement, not of its opposite"
     references: ClassVar[tuple[str, ...]] = ("warner1965", "heck2018")
 
-    def card(
-        self,
-        question: str | None = None,
-        by: str | None = None,
-        answers: Sequence[str] | None = None,
-    ) -> Card:
+    def _rules(self, question: str | None, by: str | None, answers: Answers) -> Rules:
         no, yes = self.words_on_card(answers)
         draw = draw_with([self.p], by)
         steps = (
@@ -80,7 +82,7 @@ class Warner(_OfOneChance):
             f'"{no}" for "{yes}", and "{yes}" for "{no}".',
         )
         boxes = ((yes, ""), (no, ""))
-        return Card("Warner's design", steps, boxes, self._protects(answers), draw.brings)
+        return "Warner's design", steps, boxes, draw.brings
 
 
 class ForcedResponse(PaperDesign):
@@ -173,12 +175,7 @@ class ForcedResponse(PaperDesign):
         pairs = pairs[::-1] if self._named else pairs
         return f"{self.short_name}:{','.join(f'{word}={in_days(each)}' for word, each in pairs)}"
 
-    def card(
-        self,
-        question: str | None = None,
-        by: str | None = None,
-        answers: Sequence[str] | None = None,
-    ) -> Card:
+    def _rules(self, question: str | None, by: str | None, answers: Answers) -> Rules:
         words = self.words_on_card(answers)
         order = list(zip(words, self.chances, strict=True))
         instructed = [(word, f) for word, f in (order[::-1] if self._named else order) if f]
@@ -194,7 +191,7 @@ class ForcedResponse(PaperDesign):
             f"If {draw.otherwise}, your box is your true answer.",
         )
         boxes = tuple((word, "") for word in (words[::-1] if self._named else words))
-        return Card("Forced response", steps, boxes, self._protects(answers), draw.brings)
+        return "Forced response", steps, boxes, draw.brings
 
 
 class _TwoQuestions(_OfOneChance):
@@ -203,12 +200,7 @@ class _TwoQuestions(_OfOneChance):
     references: ClassVar[tuple[str, ...]] = ("yu2008", "heck2018")
     boxes: ClassVar[tuple[tuple[str, str], ...]]
 
-    def card(
-        self,
-        question: str | None = None,
-        by: str | None = None,
-        answers: Sequence[str] | None = None,
-    ) -> Card:
+    def _rules(self, question: str | None, by: str | None, answers: Answers) -> Rules:
         draw = draw_with([self.p], by)
         steps = (
             f"Question A: {question or 'the sensitive question'}",
@@ -216,7 +208,7 @@ class _TwoQuestions(_OfOneChance):
             "Answer both questions in your mind. Tell nobody what the two answers are.",
         )
         title = f"{type(self).__name__} model"
-        return Card(title, steps, self.boxes, self._protects(answers), draw.brings)
+        return title, steps, self.boxes, draw.brings
 
 
 class Crosswise(_TwoQuestions):
@@ -334,12 +326,7 @@ class Unrelated(PaperDesign):
     def parameters(self) -> dict[str, Any]:
         return {"p": str(self.p), "q": str(self.q)}
 
-    def card(
-        self,
-        question: str | None = None,
-        by: str | None = None,
-        answers: Sequence[str] | None = None,
-    ) -> Card:
+    def _rules(self, question: str | None, by: str | None, answers: Answers) -> Rules:
         no, yes = self.words_on_card(answers)
         draw, other = draw_with([self.p], by), draw_with([self.q])
         if draw.is_birthday and other.is_birthday:
@@ -359,7 +346,7 @@ class Unrelated(PaperDesign):
             "of all people say yes."
         )
         boxes = ((yes, ""), (no, ""))
-        return Card("Unrelated question", steps, boxes, self._protects(answers), brings)
+        return "Unrelated question", steps, boxes, brings
 
 
 class Kuk(PaperDesign):
@@ -411,12 +398,7 @@ class Kuk(PaperDesign):
     def parameters(self) -> dict[str, Any]:
         return {"a": str(self.a), "b": str(self.b), "draws": self.draws}
 
-    def card(
-        self,
-        question: str | None = None,
-        by: str | None = None,
-        answers: Sequence[str] | None = None,
-    ) -> Card:
+    def _rules(self, question: str | None, by: str | None, answers: Answers) -> Rules:
         if by not in (None, "cards"):
             raise ArgumentError(
                 "by", "must be 'cards', because Kuk's design has two packs of cards", show(by)
@@ -448,7 +430,7 @@ class Kuk(PaperDesign):
             f"{packs} Shuffle each pack. Both packs have {size} cards, and all cards have the same "
             "back, so that nobody can tell which pack a card is from."
         )
-        return Card("Kuk's design", steps, boxes, self._protects(answers), brings)
+        return "Kuk's design", steps, boxes, brings
 
 
 class Mangat(_OfOneChance):
@@ -481,12 +463,7 @@ class Mangat(_OfOneChance):
     def _table(self) -> list[list[Fraction]]:
         return [[self.p, Fraction(0)], [1 - self.p, Fraction(1)]]
 
-    def card(
-        self,
-        question: str | None = None,
-        by: str | None = None,
-        answers: Sequence[str] | None = None,
-    ) -> Card:
+    def _rules(self, question: str | None, by: str | None, answers: Answers) -> Rules:
         no, yes = self.words_on_card(answers)
         draw = draw_with([self.p], by)
         steps = (
@@ -497,4 +474,4 @@ class Mangat(_OfOneChance):
             f"if {draw.otherwise}.",
         )
         boxes = ((yes, ""), (no, ""))
-        return Card("Mangat's design", steps, boxes, self._protects(answers), draw.brings)
+        return "Mangat's design", steps, boxes, draw.brings

@@ -31,6 +31,12 @@ _MOST = 2**62  # the largest common denominator of a law
 _WIDTH = 76
 YES_OR_NO = ("no", "yes")
 
+Answers = Sequence[str] | None
+"""The texts of the answers (K,) on a card; None for the words of reports and the values."""
+
+Rules = tuple[str, tuple[str, ...], tuple[tuple[str, str], ...], str]
+"""The title of a card, its steps, its boxes and what is to be brought."""
+
 
 def _plain(label: object) -> str:
     """An answer without case, accents and what follows a comma: "sí, claro" is "si"."""
@@ -208,12 +214,8 @@ class PaperDesign(TableMechanism):
         plain = self.domain == Categorical(YES_OR_NO)
         return f"{type(self).__name__}({values}{'' if plain else f', domain={self.domain!r}'})"
 
-    @abstractmethod
     def card(
-        self,
-        question: str | None = None,
-        by: str | None = None,
-        answers: Sequence[str] | None = None,
+        self, question: str | None = None, by: str | None = None, answers: Answers = None
     ) -> Card:
         """The instructions for people and interviewers.
 
@@ -227,8 +229,14 @@ class PaperDesign(TableMechanism):
         Raises:
             ArgumentError: a device that does not have the chances of the design.
         """
+        title, steps, boxes, brings = self._rules(question, by, answers)
+        return Card(title, steps, boxes, self._protects(answers), brings)
 
-    def words_on_card(self, answers: Sequence[str] | None) -> tuple[str, ...]:
+    @abstractmethod
+    def _rules(self, question: str | None, by: str | None, answers: Answers) -> Rules:
+        """What stands on the card, but for what an answer gives away."""
+
+    def words_on_card(self, answers: Answers) -> tuple[str, ...]:
         """The words of reports in the order of their codes, or the texts of answers for them.
 
         >>> from warner.designs import Crosswise, Warner
@@ -302,7 +310,7 @@ class PaperDesign(TableMechanism):
             f"{self.domain.labels[1]}: check that {self.parameters()['p']} is {self.chance_is_of}."
         )
 
-    def _protects(self, answers: Sequence[str] | None) -> str:
+    def _protects(self, answers: Answers) -> str:
         """What one answer gives away, in words."""
         odds = self.law.ratio()
         most = f"{odds.numerator}" if odds.denominator == 1 else f"{float(odds):.3g}"

@@ -1455,11 +1455,12 @@ def require_same(
     theirs: Mapping[str, Any],
     name: str,
     who: tuple[str, str] = ("the first has", "the second has"),
-    remedy: str = "Combine only reports of one and the same mechanism",
+    remedy: str = "",
 ) -> None:
     """Refuse headers that differ; the message names the first difference."""
     if ours == theirs:
         return
+    remedy = remedy or "Combine only reports of one and the same mechanism"
     for key in ("mechanism", "version", "requested", "parameters", "thresholds", "domain"):
         if ours.get(key) != theirs.get(key):
             said = "different values" if key == "domain" else f"different {key}"

@@ -50,7 +50,7 @@ from warner.domains import Categorical, Domain, Items
 from warner.reports.tally import Tally, question_of
 from warner.results.estimate import group_table
 from warner.results.from_tally import GroupTable, is_of_groups, side_by_side
-from warner.results.intervals import TARGETS
+from warner.results.intervals import TARGETS, BoundedNumber
 from warner.results.named_summaries import (
     SINGLE_CODES,
     Named,
@@ -111,33 +111,31 @@ _GROUP = "group"  # the column of groups that have names only
 _SHOWN = 10  # names of groups in a sentence
 
 
-class Difference(float):
-    """One difference: a float, with its interval.
+class Difference(BoundedNumber):
+    """One difference: a float, with its interval at the level of all.
 
     Attributes:
-        low, high: the ends of its interval.
         p, p_holm: its p-values, as in :class:`Differences`.
     """
 
-    low: float
-    high: float
+    _row: Mapping[str, Any]
     p: float
     p_holm: float
 
     def __new__(cls, row: Mapping[str, Any]) -> Difference:
         self = super().__new__(cls, row["difference"])
-        self.low, self.high = row["low"], row["high"]
-        self.p, self.p_holm = row["p"], row["p_holm"]
+        self._row, self.p, self.p_holm = row, row["p"], row["p_holm"]
         return self
 
     def __getnewargs__(self) -> Any:
-        return ({"difference": float(self), **vars(self)},)
+        return (self._row,)
+
+    def interval(self) -> np.ndarray:
+        """The interval (2,), at the level of the differences."""
+        return np.array([self._row["low"], self._row["high"]])
 
     def __repr__(self) -> str:
         return f"{float(self):.4g} [{self.low:.4g}, {self.high:.4g}]"
-
-    def __str__(self) -> str:
-        return repr(float(self))
 
 
 @dataclass(frozen=True, eq=False)

@@ -59,6 +59,9 @@ class BoundedNumber(float):
         """The upper end of the 95 % interval."""
         return float(self.interval()[1])
 
+    def __str__(self) -> str:
+        return repr(float(self))
+
 
 def interval(
     solution: Solution,

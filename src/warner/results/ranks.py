@@ -226,9 +226,6 @@ class Share(BoundedNumber):
         alone = "" if self.shrunk_from is None else f" shrunk from {self.shrunk_from:.4g}"
         return f"{float(self):.4g}{alone} [{low:.4g}, {high:.4g}]"
 
-    def __str__(self) -> str:
-        return repr(float(self))
-
 
 @dataclass(frozen=True, eq=False)
 class Top(Tabular):

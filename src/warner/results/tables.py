@@ -69,10 +69,8 @@ _EACH_ALONE = (
 _SAME_SHARE = 5e-4  # of shares that are the same in a table
 ALL_PEOPLE = "All people are estimated from all reports together."
 _PROMISE = "of many such intervals, some miss"
-_OF_NUMBERS = (
-    "each holds for its own numbers, but less often where shares of neighbouring numbers differ "
-    "much"
-)
+_LESS_OFTEN = "less often where shares of neighbouring numbers differ much"
+_OF_NUMBERS = f"each holds for its own numbers, but {_LESS_OFTEN}"
 # The same for readers who ask how the intervals were made.
 INTERVALS = {
     "score": (
@@ -648,7 +646,7 @@ def about_shares_of_numbers(results: Iterable[Any], kind: str | None = None) -> 
     """The sentence on intervals of shares that suppose that neighbours are alike; else ""."""
     if kind not in (None, "posterior") or not any(one.has_posterior_intervals for one in results):
         return ""
-    return f"Of intervals of shares, {_OF_NUMBERS}. There, intervals of kind 'score' hold, too."
+    return f"Intervals of shares hold {_LESS_OFTEN}. Intervals of kind 'score' hold there, too."
 
 
 def about_intervals(kind: str, target: str, of_numbers: bool = False) -> str:

@@ -112,3 +112,7 @@ def test_a_tally_is_printed_as_json_as_other_results_are() -> None:
     assert json.loads(printed) == json.loads(run(*counted).stdout)
     Path("t.json").write_text(printed)
     assert json.loads(run("merge", "t.json", "--json").stdout)["format"] == "warner-tally"
+    for more in (("-o", "both.json", "--json"), ("--json", "-o", "both.json")):
+        assert not run(*counted, *more).stdout  # a file that is named is written
+        assert json.loads(Path("both.json").read_text()) == json.loads(printed)
+        Path("both.json").unlink()

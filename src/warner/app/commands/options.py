@@ -72,9 +72,12 @@ tally_output = options(
         default="-",
         help="The tally file to write (JSON). Default: print the tally.",
     ),
-    # As other commands print JSON; without it the tally is printed as well.
+    # As for other commands; beside -o it must not take the place of the file.
     click.option(
-        "--json", "output", flag_value="-", help="Print the tally, which is JSON: the default."
+        "--json",
+        is_flag=True,
+        expose_value=False,
+        help="Write JSON, as without this option: a tally is JSON.",
     ),
 )
 
