@@ -112,7 +112,7 @@ def _of_folders(pattern: str) -> str | None:
     deeper = str(Path(pattern).parent / "**" / Path(pattern).name)
     if is_remote(pattern) or "**" in pattern or not matching(deeper):
         return None
-    return f"Files in folders below match '{deeper}'; the name of the folder alone gives them too"
+    return f"The files lie in folders below. Name the folder, or write '{deeper}'"
 
 
 def matching(pattern: str) -> list[str]:

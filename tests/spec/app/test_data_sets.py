@@ -365,7 +365,7 @@ def test_a_pattern_that_misses_files_in_folders_is_told_the_pattern_that_has_the
     monkeypatch.chdir(tmp_path)
     Path("lake/week=2026-W45").mkdir(parents=True)
     Path("lake/week=2026-W45/part-0.parquet").touch()
-    with pytest.raises(FileError, match=r"match 'lake/\*\*/\*\.parquet'; the name of the folder"):
+    with pytest.raises(FileError, match=r"Name the folder, or write 'lake/\*\*/\*\.parquet'"):
         files_of("lake/*.parquet")
     with pytest.raises(FileError, match=r"\.csv\. Check the path"):
         files_of("lake/*.csv")
