@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dis
 import inspect
 import re
@@ -146,24 +147,44 @@ _NAMES |= _by_word(
 # What methods are called elsewhere; of several the first that the object has.
 _METHODS = _by_word(
     {
-        "summary describe show": "table()",
-        "head largest first top mostcommon": "top(10) most_common(10)",
-        "todict asdict": "to_json()",
-        "toframe topandas todf topolars dataframe": "to_frame() table().to_frame()",
-        "tocsv": "table().csv() warner.io.write_reports(...)",
-        "toexcel": "table().xlsx() warner.io.write_reports(...)",
-        "toparquet write": "warner.io.write_reports(...)",
-        "save": "table().xlsx() to_json()",
+        "summary describe show": "table() to_frame('pandas')",
+        "head largest first top mostcommon": "top(10) most_common(10) to_frame('pandas')",
+        "todict asdict": "to_json() rows",
+        "toframe dataframe": "to_frame() table().to_frame()",
+        "topandas todf": "to_frame('pandas') table().to_frame('pandas')",
+        "topolars": "to_frame('polars') table().to_frame('polars')",
+        "tocsv": "csv() table().csv() warner.io.write_reports(...)",
+        "toexcel": "xlsx() table().xlsx() warner.io.write_reports(...)",
+        "tohtml": "html() table().html()",
+        "tolatex latex": "latex() table().latex()",
+        "tomarkdown markdown": "to_frame('pandas').to_markdown()",
+        "tostring": "text() table().text()",
+        "toparquet": "warner.io.write_reports(...)",
+        "write dump tofile totoml": "save(path) table().csv()",
+        "save": "xlsx() table().xlsx() to_json()",
+        "n nobs size nrow": "n len(...)",
+        "shape": "to_frame('pandas').shape",
+        "loc iloc at columns dtypes index tolist tonumpy": "to_frame('pandas')",
+        "valuecounts": "rows() warner.estimate(mechanism.tally(reports))",
+        "params coef coefs beta intercept": "coefficients",
+        "pvalue pvalues": "p_values test.p_value",
+        "statistic chi2": "test.statistic",
+        "bar hist barplot": "plot()",
+        "tvalues zvalues": "z",
+        "llf loglik": "log_likelihood",
+        "vcov covparams": "covariance",
         "ci confint confidenceinterval intervals": "interval() table()",
         "std sd standarddeviation": "variance()**0.5",
-        "se stderr standarderror": "interval(kind='wald')",
+        "bse se stderr standarderror": "standard_errors interval(kind='wald')",
         "median": "quantile(0.5)",
         "above below between greater less": "range()",
         "quantiles percentile": "quantile(0.9)",
-        "shares estimates values proportions theta": "probabilities",
+        "shares estimates values proportions theta": "probabilities to_frame('pandas')",
         "difference differences compare": "warner.compare_groups(tally)",
-        "fit predict decode estimate": "warner.estimate(mechanism.tally(reports))",
-        "perturb privatize sanitize obfuscate randomise sample": "randomize(answers)",
+        "predictproba": "predict(...) probabilities",
+        "fit predict decode estimate inversetransform": "warner.estimate(mechanism.tally(reports))",
+        "perturb privatize sanitize obfuscate randomise sample transform fittransform": "randomize("
+        "answers)",
         "aggregate count counts tallyby": "tally(reports) table",
     }
 )
@@ -287,7 +308,10 @@ class Hinting:
             names = [each for each in dir(self) if not each.startswith("_")]
             kind = type(self).__name__
             remedy = meant(name, names) or f"help({kind}) lists all names"
-            remedy = _method_meant(name, names) or remedy
+            remedy = _method_meant(name, dir(self)) or remedy
+            with contextlib.suppress(AttributeError, LookupError, TypeError, WarnerError):
+                type(self).__getitem__(self, name)
+                remedy = f"Write [{name!r}] in place of .{name}"
             raise AttributeError(message(f"{kind}.{name}", "does not exist", None, remedy))
 
     def __init_subclass__(cls, **keywords: Any) -> None:
@@ -300,7 +324,9 @@ class Hinting:
 def _method_meant(word: str, names: Collection[str]) -> str:
     """The method among some names that does what a word says; "" where there is none."""
     for method in _METHODS.get(_plain(word), "").split():
-        if method.startswith("warner.") or method.partition("(")[0] in names:
+        # Whoever has a length is asked it by a function.
+        name = "__len__" if method == "len(...)" else re.split(r"\W", method)[0]
+        if name in ("warner", *names):
             return f"Use {method}"
     return ""
 

@@ -279,7 +279,7 @@ def entry(value: Any) -> str:
 
 
 @dataclass(frozen=True, repr=False)
-class Table(FrameSource):
+class Table(FrameSource, Hinting):
     """Rows of plain data with columns that say how people read them.
 
     Attributes:

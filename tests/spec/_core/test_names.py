@@ -18,6 +18,7 @@ DEVICE = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
 REPORTS = DEVICE.randomize(["no"] * 60 + ["yes"] * 40)
 RESULT = estimate(DEVICE.tally(REPORTS))
 CHANGE = warner.compare_groups(RESULT, estimate(DEVICE.tally(REPORTS).of_others()))
+FIT = warner.regress(REPORTS, {"age": np.arange(100.0) % 7})
 LEAGUE = warner.benchmark([0.5, 0.5], DEVICE.domain, [RandomizedResponse], ["mle"], runs=2)
 
 
@@ -60,6 +61,27 @@ LEAGUE = warner.benchmark([0.5, 0.5], DEVICE.domain, [RandomizedResponse], ["mle
         (REPORTS, "to_parquet", "Use warner.io.write_reports(...)"),
         (REPORTS, "zzz", "help(Reports) lists all names"),
         (DEVICE.domain, "lables", "Is 'labels' meant?"),
+        (FIT, "params", "Use coefficients"),
+        (FIT, "coef_", "Use coefficients"),
+        (FIT, "intercept_", "Use coefficients"),
+        (FIT, "bse", "Use standard_errors"),
+        (FIT, "pvalues", "Use p_values"),
+        (FIT, "tvalues", "Use z."),
+        (FIT, "conf_int", "Use interval()"),
+        (FIT, "nobs", "Use n."),
+        (FIT, "predict_proba", "Use predict(...)"),
+        (CHANGE, "pvalue", "Use test.p_value"),
+        (REPORTS, "head", "Use to_frame('pandas')"),
+        (REPORTS, "shape", "Use to_frame('pandas').shape"),
+        (REPORTS, "size", "Use len(...)"),
+        (REPORTS, "value_counts", "Use warner.estimate(mechanism.tally(reports))"),
+        (RESULT, "to_csv", "Use table().csv()"),
+        (RESULT.table(), "to_csv", "Use csv()"),
+        (RESULT.table(), "to_excel", "Use xlsx()"),
+        (RESULT.table(), "to_markdown", "Use to_frame('pandas').to_markdown()"),
+        (RESULT.table(), "markdown", "Use to_frame('pandas').to_markdown()"),
+        (RESULT, "yes", "Write ['yes'] in place of .yes"),
+        (RESULT, "loc", "Use to_frame('pandas')"),
     ],
 )
 def test_a_name_that_is_not_there(module: object, name: str, text: str) -> None:
