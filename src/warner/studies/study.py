@@ -17,6 +17,7 @@ from typing import Any, Self
 import numpy as np
 
 from warner._core import html
+from warner._core.atomic_files import write_whole
 from warner._core.checks import kind, show, unknown
 from warner._core.errors import (
     ArgumentError,
@@ -827,6 +828,22 @@ class Study(Hinting):
         return (
             json.dumps({"study": self._data, "sha256": self.digest}, indent=1, default=str) + "\n"
         )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the study as JSON, as ``to_json`` returns it, to a file that ``load`` reads.
+
+        Raises:
+            ArgumentError: a name that does not end in ``.json``.
+            FileError: the file cannot be written.
+        """
+        name = os.fspath(path)
+        if not name.lower().endswith(".json"):
+            rule = "must end in .json, because the study is saved as JSON"
+            remedy = (
+                "Write study.save('study.json'). Every command takes this file as it takes TOML"
+            )
+            raise ArgumentError("path", rule, show(name), remedy)
+        write_whole(path, self.to_json().encode())
 
     @staticmethod
     def schema() -> dict[str, Any]:

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import warner
+from tests.refusals import refused
 from tests.spec.app._command import STUDY
 from warner import Integers, Study, UtilityOptimizedRR
 from warner.app.cli import main
@@ -91,6 +92,16 @@ def test_studies_travel_as_json_with_their_digest() -> None:
     with pytest.raises(warner.errors.StudyError, match="was changed after it was saved"):
         warner.Study.parse(study.to_json().replace("1.5", "1.4"))
     assert "attributes" in warner.Study.schema()["properties"]
+
+
+def test_a_study_is_saved_to_a_file_that_load_reads(tmp_path: Path) -> None:
+    study = warner.Study.parse(STUDY)
+    study.save(tmp_path / "study.json")
+    assert warner.Study.load(tmp_path / "study.json") == study
+    words = r"must end in \.json, because the study is saved as JSON; .* study.save\('study.json'\)"
+    for name in ("study.toml", "study"):
+        refused(warner.errors.ArgumentError, words, study.save, tmp_path / name)
+        assert not (tmp_path / name).exists()
 
 
 @pytest.mark.parametrize(
