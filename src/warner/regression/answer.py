@@ -142,16 +142,16 @@ def regress(
     have been carried along.
 
     Args:
-        reports: n reports of one mechanism. A list has the reports of groups that were asked the
-            same question by different mechanisms, one group after the other. What people said in
-            the groups of a design on paper comes from its method ``said``. With ``hidden=``, also
-            ``{name: reports}`` of several questions to the same people.
+        reports: n reports of one mechanism, or ``{name: reports}`` of several questions to the
+            same people, which the formula or ``hidden=`` names. A list has the reports of groups
+            that were asked the same question by different mechanisms, one group after the other.
+            What people said in the groups of a design on paper comes from its method ``said``.
         covariates: n rows: a frame of any library that Narwhals knows, a mapping of columns, or an
             array (n,) or (n, p). Without a formula, all columns are used: an intercept, numbers as
             they are, and text as one column for each level but the first in alphabetical order.
-        formula: the right side of a formula: a sum of names, or what formulaic reads, such as
-            ``"age + ward:sex"``. With ``hidden=`` the outcome stands on its left:
-            ``"income ~ smokes + age"``.
+        formula: a sum of names, or what formulaic reads, such as ``"age + ward:sex"``. The question
+            may stand on its left, ``"smokes ~ age"``, and says which of several is meant. With
+            ``hidden=`` the outcome stands there: ``"income ~ smokes + age"``.
         reference: the value that odds are against, or the hidden answer with which others are
             compared; None for the first one of the domain. Not for the mean.
         errors: ``"observed"``, the inverse of the observed information; ``"sandwich"``, which holds
@@ -228,10 +228,6 @@ def regress(
     if survey is not None and errors is not None:
         rule = "cannot be chosen with a survey design, which has its own way to compute errors"
         raise ArgumentError("errors", rule, show(errors), "Leave out the argument errors")
-    if hidden is None and isinstance(reports, Mapping):
-        rule = "of several questions need hidden=, which says which questions are predictors"
-        remedy = "Pass the reports of one question, or see warner.regression.correlation"
-        raise ArgumentError("reports", rule, ", ".join(map(str, reports)), remedy)
     if choice("kind", kind, ("shares", "mean", None)) == "mean":
         given = {"hidden": hidden, "random": random, "link": None if link == "logit" else link}
         for name, value in given.items():
@@ -242,7 +238,7 @@ def regress(
             rule = "cannot be used with a mean, which has no odds"
             raise ArgumentError("reference", rule, show(reference), "Use kind='shares'")
         people = People.of(reports, covariates, formula, survey, None, baselines)
-        return mean_of(people, attribute, trusted)
+        return mean_of(*people.about(attribute), trusted)
     if hidden is not None:
         if attribute is not None:
             rule = "cannot be used together with hidden=..., which names the questions"
@@ -252,4 +248,4 @@ def regress(
         people = People.of(reports, covariates, formula, survey, random, baselines, hidden)
         return hidden_predictor_of(people, hidden, reference, errors, trusted, link)
     people = People.of(reports, covariates, formula, survey, random, baselines)
-    return shares_of(people, attribute, reference, errors, trusted, link, kind is not None)
+    return shares_of(*people.about(attribute), reference, errors, trusted, link, kind is not None)

@@ -31,8 +31,10 @@ from warner.regression.covariates import (
     columns_of,
     design_of,
     doubts_of_columns,
+    in_formula,
     levels_from,
     levels_stated,
+    names_of_sum,
     with_codes_as_labels,
     words_of,
 )
@@ -351,6 +353,40 @@ class People:
         return (
             list(from_header(first.header).attribute_domains) if isinstance(first, Reports) else []
         )
+
+    def about(self, attribute: str | None) -> tuple[People, str | None]:
+        """The people of one question, which the left side of the formula may name, and its name."""
+        left, tilde, right = str(self.formula or "").partition("~")
+        questions, name = [*self.named] or self.attributes, left.strip().strip("`")
+        if tilde and not right.strip():
+            remedy = f"Write '{left.strip() or 'answer'} ~ age', or ~ 1 for no covariates"
+            raise ArgumentError("formula", "needs a right side", show(self.formula), remedy)
+        if not (tilde and name):
+            if self.named:
+                rule = "must be of one question, unless hidden=... names the questions"
+                remedy = (
+                    f"Name the question in the formula, as in '{in_formula(questions[0])} ~ age'"
+                )
+                raise ArgumentError("reports", rule, ", ".join(questions), remedy)
+            return self, attribute
+        sources = self.named.get(name, self.sources)
+        people = replace(self, formula=right.strip(), named={}, sources=sources)
+        if questions and name not in questions:
+            raise unknown("formula", name, questions, "the questions")
+        if attribute is not None and attribute != name:
+            rule = f"must be the question left of ~ in the formula, {name!r}"
+            raise ArgumentError("attribute", rule, show(attribute), "Leave out attribute")
+        if questions:
+            return people, attribute if self.named else name
+        # Reports of a single question have no name. A column of the covariates is none of it.
+        if names_of_sum(left) != [name] or name in people.columns:
+            rule = "must have the hidden question left of ~, or nothing"
+            remedy = f"Write {right.strip()!r}"
+            if name in people.columns:
+                rule = f"{rule}, but {name!r} is a column of the covariates"
+                remedy += f". To explain {name!r} by the hidden answer, use hidden=..."
+            raise ArgumentError("formula", rule, show(self.formula), remedy)
+        return people, attribute
 
     def problems(
         self, attribute: str | None, trusted: bool, named: str | None = None

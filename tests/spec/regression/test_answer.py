@@ -388,8 +388,32 @@ def test_a_left_side_is_refused_also_where_formulaic_is_not_installed(
 ) -> None:
     """Rejects the advice to install a library that then refuses the same formula."""
     monkeypatch.setitem(sys.modules, "formulaic", None)
-    words = "must have no left side, .* Write 'age'"
-    refused(ArgumentError, words, regress, REPORTS, PEOPLE, "often ~ age")
+    words = "must have the hidden question left of ~, or nothing; .* Write 'age'"
+    refused(ArgumentError, words, regress, REPORTS, PEOPLE, "log(often) ~ age")
+
+
+def test_the_left_side_of_a_formula_may_name_the_question() -> None:
+    """Rejects a left side that is ignored: of two questions it says which one is meant."""
+    alone = regress(REPORTS, PEOPLE, "age").coefficients
+    assert (regress(REPORTS, PEOPLE, "often ~ age").coefficients == alone).all()
+    many, ill = RandomizedResponse(OFTEN, 3.0), RandomizedResponse(Categorical(["no", "yes"]), 3.0)
+    answers = {"often": ["never", "often"] * 200, "ill": ["no", "no", "yes", "no"] * 100}
+    reports = PerAttribute({"often": many, "ill": ill}).randomize(answers)
+    covariates = {"age": PEOPLE["age"][:400]}
+    by_name = regress(reports, covariates, "age", attribute="ill").coefficients
+    assert (regress(reports, covariates, "ill ~ age").coefficients == by_name).all()
+    each = {"often": many.randomize(answers["often"]), "ill": ill.randomize(answers["ill"])}
+    of_ill = regress(each["ill"], covariates).coefficients
+    assert (regress(each, covariates, "ill ~ age").coefficients == of_ill).all()
+    for formula, text in (
+        ("il ~ age", "one of the questions: often, ill; got 'il'. Is 'ill' meant"),
+        ("ill ~ ", "needs a right side; got 'ill ~ '. Write 'ill ~ age'"),
+    ):
+        refused(ArgumentError, text, regress, each, covariates, formula)
+    words = "must be the question left of ~ in the formula, 'ill'; got 'often'"
+    refused(ArgumentError, words, regress, reports, covariates, "ill ~ age", attribute="often")
+    words = "or nothing, but 'age' is a column of the covariates; .* use hidden=[.]{3}"
+    refused(ArgumentError, words, regress, REPORTS, PEOPLE, "age ~ ward")
 
 
 def test_only_the_columns_that_are_used_need_numbers_or_text() -> None:
@@ -530,7 +554,7 @@ def test_interactions_functions_and_no_intercept() -> None:
 @pytest.mark.parametrize(
     ("formula", "text"),
     [
-        ("answer ~ age", "no left side, .* Write 'age'\\.$"),
+        ("log(answer) ~ age", "question left of ~, or nothing; .* Write 'age'\\.$"),
         ("log(aeg)", "does not fit the covariates; .* For example 'age \\+ ward'\\.$"),
         ("height", "must be one of the columns: age, ward; got 'height'"),
         ("height:age", "does not fit the covariates"),

@@ -377,7 +377,7 @@ def test_mistakes_are_said_in_the_words_of_users(
 
 def test_several_questions_without_a_predictor_are_refused() -> None:
     """Rejects the program that regresses the first of them."""
-    refused(ArgumentError, "need hidden=", regress, BOTH, {"age": AGE})
+    refused(ArgumentError, "must be of one question, unless hidden=", regress, BOTH, {"age": AGE})
     short = {"smokes": SMOKES, "drinks": DRINKS[:5]}
     refused(
         ArgumentError, "must be one for each person and question", regress, short, PEOPLE,
