@@ -19,10 +19,11 @@ For means of numbers in bins, a and b are the middles of the intervals here, whi
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -34,12 +35,15 @@ from warner._core.checks import (
     probability,
     real,
     show,
+    unknown,
 )
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
     EmptyError,
     MismatchError,
+    SmallGroupWarning,
+    warn,
 )
 from warner._core.names import explained
 from warner._core.progress import steps
@@ -49,7 +53,7 @@ from warner._core.text import decimals_of_number, meant, outwards, visible
 from warner.domains import Categorical, Domain, Items
 from warner.reports.tally import Tally, question_of
 from warner.results.estimate import group_table
-from warner.results.from_tally import GroupTable, is_of_groups, side_by_side
+from warner.results.from_tally import GroupTable, is_of_groups, side_by_side, within_values
 from warner.results.intervals import TARGETS, BoundedNumber
 from warner.results.named_summaries import (
     SINGLE_CODES,
@@ -506,6 +510,46 @@ _P_VALUES = {
 }
 
 
+@overload
+def compare_groups(
+    a: Any,
+    b: Any = None,
+    *,
+    reference: Any = None,
+    of: str | float | None = None,
+    level: float = 0.95,
+    target: str = "population",
+    attributes: Sequence[str] | None = None,
+    names: Sequence[str] = ...,
+    weights: str | None = None,
+    cluster: str | None = None,
+    strata: str | None = None,
+    by: str | Sequence[str] | None = None,
+    same_people: bool = False,
+    within: None = None,
+) -> Differences: ...
+
+
+@overload
+def compare_groups(
+    a: Any,
+    b: None = None,
+    *,
+    reference: Any = None,
+    of: str | float | None = None,
+    level: float = 0.95,
+    target: str = "population",
+    attributes: Sequence[str] | None = None,
+    names: Sequence[str] = ...,
+    weights: str | None = None,
+    cluster: str | None = None,
+    strata: str | None = None,
+    by: str | Sequence[str] | None = None,
+    same_people: bool = False,
+    within: str | Sequence[str],
+) -> dict[Any, Differences]: ...
+
+
 @explained
 def compare_groups(
     a: Any,
@@ -522,7 +566,8 @@ def compare_groups(
     strata: str | None = None,
     by: str | Sequence[str] | None = None,
     same_people: bool = False,
-) -> Differences:
+    within: str | Sequence[str] | None = None,
+) -> Differences | dict[Any, Differences]:
     """Differences between groups of different people, with intervals and p-values.
 
     For shares and means, with estimates T and the exact covariance C_g of one report,
@@ -584,9 +629,13 @@ def compare_groups(
             nobody knows. So rows have two intervals: ``"low"`` and ``"high"`` are right if the
             two answers of a person are independent, and ``"low_if_kept"`` and ``"high_if_kept"`` if
             nobody changed the answer. If many changed to the opposite answer, both are too short.
+        within: the public columns of ``a`` within whose values its other groups are compared: weeks
+            on each platform, of a tally by both or of ``{"W48": tally, "W49": tally}`` by platform.
 
     Returns:
-        Differences: the group's number less that of the reference.
+        Differences: the group's number less that of the reference. With ``within=`` a dict of
+        these, by the value of the column, or by the tuple of values of several columns. Each is
+        corrected for its own comparisons alone.
 
     Raises:
         ArgumentError: no such group, a quantile outside (0, 1), or a single group; several
@@ -614,6 +663,17 @@ def compare_groups(
     question = _question(attributes, a, b)
     options: dict[str, Any] = {"of": of, "level": level, "target": target}
     options["same_people"] = same_people  # of each item, where items are compared
+    if within is not None:
+        others = {"b": b, "weights": weights, "cluster": cluster, "strata": strata, "by": by}
+        for name, given in others.items():
+            if given is not None:
+                remedy = f"Leave out {name} or within"
+                if name == "by":
+                    remedy = "Pass tally.by(...) of the columns of groups and of those in within"
+                raise ArgumentError(name, "cannot be used with within=...", show(given), remedy)
+        chosen = [within] if isinstance(within, str) else list(within)
+        options |= {"reference": reference, "attributes": attributes}
+        return _compared_within(a, chosen, options)
     if (survey := SurveyDesign.of(weights, cluster, strata)) is not None:
         a = GroupTable.surveyed(a, survey, by, attributes)
         if not a.names:
@@ -744,6 +804,46 @@ def compare_groups(
         by=columns,
         answered=answered,
     )
+
+
+def _compared_within(
+    groups: Any, columns: Sequence[str], options: Mapping[str, Any]
+) -> dict[Any, Differences]:
+    """The differences of other groups, for each of the values that these columns have."""
+    parts = groups if isinstance(groups, Mapping | list | tuple) else [groups]
+    tallies = list(parts.values() if isinstance(parts, Mapping) else parts)
+    if not tallies or not all(isinstance(each, Tally) for each in tallies):
+        rule, remedy = "must be tallies by public columns", "Use mechanism.tally(reports, by={...})"
+        raise ArgumentTypeError("a", f"{rule} for within=...", kind(groups), remedy)
+    for name in columns:
+        if name not in tallies[0].names:
+            raise unknown("within", name, tallies[0].names, "the public columns")
+    if not isinstance(parts, Mapping) and {*tallies[0].names} <= {*columns}:
+        rule = "names all public columns, so there are no groups to compare"
+        remedy = "Count the reports by one more column, or pass {name: tally} of the groups"
+        raise ArgumentError("within", rule, ", ".join(columns), remedy)
+    results: dict[Any, Differences] = {}
+    left_out = []
+    reference = options["reference"]
+    for values, groups_there in within_values(parts, columns).items():
+        # What one value has not, such as a week, does not keep the others from being compared.
+        with contextlib.suppress(EmptyError):
+            table = group_table(groups_there, options["attributes"])
+            if reference is None or table.position(reference) is not None:
+                of_values = compare_groups(table, **options)
+                results[values[0] if len(columns) == 1 else values] = of_values
+                continue
+        left_out.append(", ".join(map(as_text, values)))
+    enough = "two groups with enough reports"
+    if reference is not None:
+        enough = f"{show(reference)} and another group with enough reports"
+    if not results:
+        rule, remedy = f"leaves no table with {enough}", "Leave out within, or name fewer columns"
+        raise EmptyError("within", rule, None, remedy)
+    if left_out:
+        text = f"Not compared, because there are not {enough}: {'; '.join(left_out)}."
+        warn(text, SmallGroupWarning)
+    return results
 
 
 def _question(attributes: Sequence[str] | None, a: Any, b: Any) -> str:

@@ -30,6 +30,7 @@ from warner.mechanisms import Mechanism, from_header
 from warner.reports.public_columns import Groups, Key, columns_of_both, order_of
 from warner.reports.reports import Reports
 from warner.reports.tally import (
+    TalliesOfGroups,
     Tally,
     merge,
     question_of,
@@ -265,6 +266,34 @@ def by_group(tallies: Sequence[Tally]) -> dict[Key, list[Tally]]:
         for key, of_group in tally.items():
             groups[key].append(of_group)
     return groups
+
+
+def within_values(groups: TalliesOfGroups, columns: Sequence[str]) -> dict[Key, TalliesOfGroups]:
+    """The groups by the other public columns, for each of the values that these columns have.
+
+    Args:
+        groups: tallies by public columns, or ``{name: tally}`` of groups whose people are split.
+    """
+    if isinstance(groups, Mapping):
+        split = {name: tally.by(*columns) for name, tally in groups.items()}
+        return {
+            values: {name: tally[values] for name, tally in split.items() if values in tally}
+            for values in by_group(list(split.values()))
+        }
+    parts = [groups] if isinstance(groups, Tally) else groups
+    names = parts[0].names
+    others = [name for name in names if name not in columns]
+    keys_of: dict[Key, list[Key]] = {}
+    for key in by_group(parts):
+        keys_of.setdefault(tuple(key[names.index(c)] for c in columns), []).append(key)
+    return {
+        values: [
+            tally.only(some).by(*others)
+            for tally in parts
+            if (some := [key for key in keys if key in tally])
+        ]
+        for values, keys in keys_of.items()
+    }
 
 
 def is_of_groups(tally: Any) -> bool:

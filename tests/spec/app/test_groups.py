@@ -731,7 +731,18 @@ def test_weeks_are_compared_within_each_platform(
     said = run(*within, "--reference", "W7", ok=False).output
     assert "--within: leaves no table with 'W7' and another group to compare it with." in said
     said = run("estimate", "week1.json", "--compare-groups", "--within", "week", ok=False).output
-    assert "--within: needs groups to compare" in said
+    words = (
+        "--within: needs groups to compare. To compare the groups of platform, add --by platform"
+    )
+    assert words in said
+    one.by("platform").save("alone.json")
+    said = run("estimate", "alone.json", "--compare-groups", "--within", "platform", ok=False)
+    assert "--within: needs groups to compare. Give several files" in said.output
+    said = run(*files, "--by", "week", "--within", "platform", ok=False).output
+    assert "--within: needs --compare-groups. Add --compare-groups." in said
+    command = (*files, "--compare-groups", "--by", "week,platform", "--within", "platform")
+    said = run(*command, ok=False).output
+    assert "--within: must name other columns than --by; got platform" in said
 
 
 def test_a_platform_with_too_few_reports_does_not_keep_others_from_being_compared(

@@ -30,7 +30,13 @@ from warner import (
 )
 from warner.domains import Items, Product
 from warner.domains.derived import Optional
-from warner.errors import ArgumentError, ArgumentTypeError, EmptyError, MismatchError
+from warner.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    EmptyError,
+    MismatchError,
+    SmallGroupWarning,
+)
 from warner.mechanisms import Mechanism, Permanent, UtilityOptimizedRappor, WithNonresponse
 from warner.results import goodness_of_fit, independence
 from warner.results.differences import figures_of_difference, holm
@@ -619,3 +625,33 @@ def test_an_estimate_is_not_compared_with_itself() -> None:
     ticks = OneOf(Items(["a", "b", "c"]), 4.0, blocks="pairs")
     items = estimate(ticks.tally(ticks.randomize([["a"], ["b", "c"]] * 300)))
     refused(ArgumentError, "b: must be another estimate", compare_groups, items, items)
+
+
+def test_weeks_are_compared_within_each_platform() -> None:
+    """Rejects a comparison over all platforms, and a platform of one week that stops the others."""
+    rng = np.random.default_rng(5)
+    device = RandomizedResponse(Categorical(["no", "yes"]), 2.0)
+    said = device.randomize(rng.choice(["no", "yes"], 1200), rng)
+    by = {"week": rng.choice(["W1", "W2"], 1200), "at": ["mac", "linux", "mac", "tv"] * 300}
+    tally = device.tally(said, by)
+    compared = compare_groups(tally, within="at")
+    assert list(compared) == ["linux", "mac", "tv"]
+    mac = {week: tally[week, "mac"] for week in ("W1", "W2")}
+    assert compared["mac"].rows() == compare_groups(mac).rows()
+    weeks = {week: tally.only([key for key in tally if key[0] == week]) for week in ("W1", "W2")}
+    by_week = {week: of_week.by("at").of_others() for week, of_week in weeks.items()}
+    of_mapping = compare_groups(by_week, within=["at"], reference="W1")
+    assert of_mapping["mac"].rows() == compare_groups(mac, reference="W1").rows()
+    few = tally.only([key for key in tally if key != ("W1", "tv")])
+    for options in ({}, {"reference": "W1"}):
+        with pytest.warns(SmallGroupWarning, match="Not compared, because .* enough reports: tv"):
+            assert list(compare_groups(few, within="at", **options)) == ["linux", "mac"]
+    for words, options in (
+        ("one of the public columns: week, at; got 'att'. Is 'at' meant", {"within": "att"}),
+        ("names all public columns", {"within": ["week", "at"]}),
+        ("Pass tally.by", {"within": "at", "by": "week"}),
+        ("leaves no table with 'W7' and another group", {"within": "at", "reference": "W7"}),
+    ):
+        refused((ArgumentError, EmptyError), words, compare_groups, tally, **options)
+    words = "must be tallies by public columns for within"
+    refused(ArgumentTypeError, words, compare_groups, estimate(tally), within="at")

@@ -83,7 +83,7 @@ from warner.reports.public_columns import Key
 from warner.reports.tally import TalliesOfGroups, Tally, require_one_round
 from warner.results.drawing import FORMATS
 from warner.results.estimate import Estimate, estimate as estimate_groups
-from warner.results.from_tally import POOLS, RESERVED, by_group, by_mechanism, label
+from warner.results.from_tally import POOLS, RESERVED, by_group, by_mechanism, label, within_values
 from warner.results.intervals import at_every_look, with_plan
 from warner.results.named_summaries import summary_rows
 from warner.results.recommend import method
@@ -369,7 +369,9 @@ class EstimateRequest:
         """Refuse options that do not go together, and outputs that would replace inputs."""
         way = "--compare-groups" if self.compare_groups else "--by" if self.by else None
         for name, needed in _OF_GROUPS.items():
-            if way is None:
+            if needed == "--compare-groups" != way:
+                refuse_given([name], f"needs {needed}", f"Add {needed}")
+            elif way is None:
                 to_write = f"Write --by {self.time} --pool path --time {self.time}"
                 refuse_given([name], f"needs {needed}", to_write if name == "time" else None)
             elif way != needed:
@@ -394,10 +396,12 @@ class EstimateRequest:
                 other = way if self.compare_groups else "--margins"
                 rule, remedy = f"cannot be used with {other}", f"Leave out {{}} or {other}"
                 refuse_given(["is_total"], rule, remedy)
-        has_columns = not set(names_in(self.by)) <= {FILES}
-        if self.within is not None and not has_columns and len(self.tallies) < 2:
-            remedy = "Give several files, or --by with another public column, such as --by week"
-            raise ArgumentError("--within", "needs groups to compare", None, remedy)
+        if both := [name for name in names_in(self.within) if name in names_in(self.by)]:
+            rule, remedy = (
+                "must name other columns than --by",
+                f"Leave {both[0]} out of one of them",
+            )
+            raise ArgumentError("--within", rule, both[0], remedy)
         if self.no_shares and not self.summaries:
             remedy = "Add for example --summary mean,median"
             raise ArgumentError("--no-shares", "needs --summary", None, remedy)
@@ -465,6 +469,10 @@ class EstimateRequest:
             together = {name: [parts[i] for i in order] for name, parts in together.items()}
         flat, grouped = apart(together)
         refuse_questions(by, together)
+        public = next(iter(grouped.values()))[0].names if grouped else ()
+        is_compared = is_by_file or {*names_in(self.by)} - {FILES}
+        if not is_compared and {*names_in(self.within)} & {*public}:
+            self._refuse_no_groups(public)
         if len(set(names)) < len(names) and (is_by_file or not grouped):
             remedy = f"Give each file a name of its own: north={files[0]}"
             raise ArgumentError("groups", "must have different names", ", ".join(names), remedy)
@@ -503,6 +511,14 @@ class EstimateRequest:
             attribute: {(name,): tally for name, tally in zip(names, parts, strict=True)}
             for attribute, parts in flat.items()
         }
+
+    def _refuse_no_groups(self, columns: Sequence[str]) -> None:
+        """Refuse to compare the groups of one file that no option names."""
+        others = [name for name in columns if name not in names_in(self.within)]
+        remedy = "Give several files: the command then compares the files"
+        if others:
+            remedy = f"To compare the groups of {others[0]}, add --by {others[0]}"
+        raise ArgumentError("--within", "needs groups to compare", None, remedy)
 
     def _refuse_unclear_files(self, columns: Sequence[str]) -> None:
         """Refuse to add up files that may be groups, such as two weeks of the same people."""
@@ -1211,16 +1227,8 @@ def _compared_within(request: EstimateRequest) -> Iterator[_Compared]:
         if not within:
             yield _Compared(name, {}, groups, inside, groups)
             continue
-        parts = each_tally(groups)
-        names = parts[0].names
-        by = [column for column in names if column not in within]
-        keys_of: dict[Key, list[Key]] = {}
-        for key in by_group(parts):
-            values = tuple(key[names.index(column)] for column in within)
-            keys_of.setdefault(values, []).append(key)
-        for values, keys in keys_of.items():
-            there = [(tally, [key for key in keys if key in tally]) for tally in parts]
-            alike = [tally.only(some).by(*by) for tally, some in there if some]
+        for values, each in within_values(groups, within).items():
+            alike = each_tally(each)
             columns = [f"{c} (public)" if c in _IN_ROWS else c for c in within]
             of_values = dict(zip(columns, values, strict=True))
             one = _Compared(name, of_values, one_or_all(alike), inside, groups)

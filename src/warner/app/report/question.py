@@ -581,7 +581,7 @@ class Question:
             # Fifteen rows of each of many groups take minutes, and are too many to read.
             of = "mean"
         try:
-            return compare_groups(
+            compared: Differences = compare_groups(
                 one_or_all(self.groups) if self.cells is None else self.cells,
                 reference=self.settings.reference,
                 of=of,
@@ -590,6 +590,7 @@ class Question:
                 attributes=self.attributes,
                 **self._survey,
             )
+            return compared
         except WarnerError as error:
             return f"Differences cannot be computed. {error}"
 
