@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
-from math import exp, prod
+from math import prod
 from typing import Any, Literal
 
 import numpy as np
@@ -678,6 +677,8 @@ class FrameOfReports:
     def reports(self, mechanisms: Mechanisms, columns: Columns) -> dict[str, Reports]:
         """The reports of each attribute in the frame, in its order."""
         where = self._found(mechanisms, columns, True)
+        if said := self._about_dropped(mechanisms, where, []):
+            warn(said, FrameWarning)
         simulated = self._stated(mechanisms, where).simulated
         return {
             name: Reports(mechanisms[name].header, of_attribute, simulated, self._index)
@@ -721,50 +722,47 @@ class FrameOfReports:
                 n: count({n: m}, FrameSource(self._rows, {n: where[n]}), public, **options)[n]
                 for n, m in mechanisms.items()
             }
-        if self._is_in_memory:
-            self._warn_of_dropped(mechanisms, where, list(public or {}))
         if public is not None:
             from warner.mechanisms.copies import warn_of_copies
 
             # Other rows have no order. One attribute is enough to say it of all.
             in_order = FrameSource(self._rows, where).reports() if self._is_in_memory else {}
             repeated = (about_repeated(self._index, of_one) for of_one in in_order.values())
-            warn_of_copies(next(filter(None, repeated), ""), mechanisms, tallies)
+            said = next(filter(None, repeated), "")
+            said = said or self._about_dropped(mechanisms, where, list(public))
+            warn_of_copies(said, mechanisms, tallies)
         return {name: stated.of(tally) for name, tally in tallies.items()}
 
-    def _warn_of_dropped(
+    def _about_dropped(
         self, mechanisms: Mechanisms, where: Mapping[str, ReportColumns], by: Sequence[str]
-    ) -> None:
-        """Warn where no two rows are equal, although people in one group send equal reports."""
+    ) -> str:
+        """What is said where no two rows are equal, but people in one group send equal reports."""
         import narwhals.stable.v2 as nw
 
-        from warner.mechanisms.copies import NO_CHANCE, least_probability
+        from warner.mechanisms.copies import about_dropped
 
-        # Each report has at least this probability, so two people of a group send the same one with
-        # at least that probability, whoever sent other reports before.
-        least = prod(map(least_probability, mechanisms.values()))
-        if not least or any(columns.form != "numbers" for columns in where.values()):
-            return
+        is_of_numbers = all(columns.form in ("numbers", "matrix") for columns in where.values())
+        if not self._is_in_memory or not is_of_numbers:
+            return ""
+        # Reports of so many kinds that all may differ are not searched.
+        if not about_dropped(mechanisms.values(), np.array([_SEARCHED[-1]])):
+            return ""
         reports = [name for columns in where.values() for name in columns.names]
         without_keys = (nw.List, nw.Array, nw.Struct, nw.Object, nw.Unknown)
         further = [
             n for n, of in self._kinds.items() if n not in reports and of not in without_keys
         ]
-        for groups, most in product({tuple(by), tuple(further)}, _SEARCHED):
-            rows = self._rows.select([*groups, *reports]).head(most).collect()
-            sizes = np.array([len(rows)])
-            if groups:
-                sizes = rows.group_by(groups).agg(nw.len().alias("people"))["people"].to_numpy()
-            chance = exp(-least * float((sizes * (sizes - 1.0) / 2).sum()))
-            if chance < NO_CHANCE and not rows.is_duplicated().any():
-                same = " with the same " + " and ".join(groups) if groups else ""
-                text = (
-                    f"Of the {len(rows):,} rows of this data frame, no two{same} have the same "
-                    "reports. Among so many people, some reports should be the same. Were "
-                    "duplicates dropped? Then the shares are wrong. Count the data frame as it was "
-                    "before."
-                )
-                return warn(text, FrameWarning)
+        for groups in dict.fromkeys((tuple(by), tuple(further))):
+            for most in _SEARCHED:
+                rows = self._rows.select([*groups, *reports]).head(most).collect()
+                if rows.is_duplicated().any():
+                    break
+                sizes = np.array([len(rows)])
+                if groups:
+                    sizes = rows.group_by(groups).agg(nw.len().alias("people"))["people"].to_numpy()
+                if said := about_dropped(mechanisms.values(), sizes, groups):
+                    return said
+        return ""
 
     def _stated(self, mechanisms: Mechanisms, where: Mapping[str, ReportColumns]) -> StatedHeader:
         """What the frame says about the reports, compared with the mechanisms."""

@@ -8,7 +8,7 @@ a multiple of 3 every third time.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -20,6 +20,9 @@ from warner.reports.schema import BitVector, IntegerColumns
 from warner.reports.tally import Tally
 
 NO_CHANCE = 1e-9  # the probability below which counts and rows are no chance
+_NO_TWINS = 1e-6  # the probability below which reports that all differ are no chance
+_MOST_PEOPLE = 2**20  # of whom it is computed that no two send the same report
+_MOST_REPORTS = 2**64  # different ones, of which hardly two people send the same
 _MOST_ENTRIES = 2**22  # of a channel that is looked through
 
 
@@ -148,6 +151,59 @@ def _log_multiples_of_one(mechanism: Randomiser, people: np.ndarray, d: int) -> 
     return np.asarray(math.log(d) + schema.n_reports * np.log1p(other))
 
 
+def log_chance_of_no_twins(mechanisms: Iterable[Randomiser], sizes: np.ndarray) -> float:
+    """The logarithm of a bound of the probability that no two people of a group send one report.
+
+    Args:
+        mechanisms: one for each attribute, which each person answers.
+        sizes: (G,) the people of each group.
+
+    >>> from warner import Categorical, RandomizedResponse
+    >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 0.0)
+    >>> round(math.exp(log_chance_of_no_twins([coin], np.array([2, 1, 2]))), 6)
+    0.25
+    """
+    each = list(mechanisms)
+    reports = math.prod(mechanism.n_reports for mechanism in each)
+    if reports > _MOST_REPORTS or not (least := math.prod(map(least_probability, each))):
+        return 0.0
+    # A report is drawn evenly from all m with the probability m q, and else by the answer. The s
+    # of n that are drawn evenly differ from each other and from the rest with the probability
+    # prod_{i = n - s}^{n - 1} (1 - i / m).
+    evenly = min(least * reports, 1 - 1e-12)
+    most = int(min(sizes.max(initial=0), _MOST_PEOPLE, reports))
+    differ = np.append(0.0, np.log1p(-np.arange(most) / reports).cumsum())
+    factorials = np.append(0.0, np.log(np.arange(1, most + 1)).cumsum())
+    total = 0.0
+    for n, groups in zip(
+        *np.unique(np.minimum(sizes, _MOST_PEOPLE), return_counts=True), strict=True
+    ):
+        if n > reports:
+            return -math.inf
+        s = np.arange(n + 1)
+        terms = factorials[n] - factorials[s] - factorials[n - s] + differ[n] - differ[n - s]
+        terms += s * math.log(evenly) + (n - s) * math.log1p(-evenly)
+        total += groups * min(0.0, float(np.logaddexp.reduce(terms)))
+    return total
+
+
+def about_dropped(
+    mechanisms: Iterable[Randomiser], sizes: np.ndarray, by: Sequence[str] = ()
+) -> str:
+    """What is said of groups of these sizes, in which no two reports are the same; "" for nothing.
+
+    Shapes: sizes (G,).
+    """
+    if log_chance_of_no_twins(mechanisms, sizes) >= math.log(_NO_TWINS):
+        return ""
+    same = " with the same " + " and ".join(by) if by else ""
+    return (
+        f"Of {sizes.sum():,} people, no two{same} have the same reports. Among so many people, "
+        "some reports should be the same. Were duplicates dropped? Then the shares are wrong. "
+        "Count the reports as they were before."
+    )
+
+
 class Copies(NamedTuple):
     """Whose reports were counted several times."""
 
@@ -214,15 +270,25 @@ def counted_twice(
 
 
 def warn_of_copies(
-    repeated: str, mechanisms: Mapping[str, Randomiser], tallies: Mapping[str, Tally]
+    said: str, mechanisms: Mapping[str, Randomiser], tallies: Mapping[str, Tally]
 ) -> None:
-    """Warn of people who were counted twice, by the order of rows, ``repeated``, or by counts."""
-    if not repeated and (copies := counted_twice(mechanisms, tallies)):
+    """Warn of people counted twice or left out: what was ``said`` of rows, or what counts say."""
+    said = said or next(filter(None, map(_about_counts, mechanisms.values(), tallies.values())), "")
+    if not said and (copies := counted_twice(mechanisms, tallies)):
         who = "people" if copies.group == "all" else copies.group
-        repeated = (
+        said = (
             f"All counts of {who} are {copies.seen_by}, which by chance happens less than once in "
             "a billion times. Was each row copied? Then people are counted more than once, and "
             f"intervals are too short. {ONE_COPY}"
         )
-    if repeated:
-        warn(repeated, FrameWarning)
+    if said:
+        warn(said, FrameWarning)
+
+
+def _about_counts(mechanism: Randomiser, tally: Tally) -> str:
+    """What is said of a tally in which each report of a group stands once; "" for nothing."""
+    has_twins = tally.counts.max(initial=0) > 1
+    # Where the parts of a report are counted, no count tells that a whole report stands once.
+    if has_twins or tally.ways is not None or tally.counts.sum() != tally.n:
+        return ""
+    return about_dropped([mechanism], tally.sizes, tally.names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import tracemalloc
 import warnings
@@ -23,7 +24,12 @@ from warner import (
 )
 from warner.errors import ArgumentError, FrameWarning, ReportError
 from warner.mechanisms import Mechanism
-from warner.mechanisms.copies import counted_twice, least_probability, log_chance_of_multiples
+from warner.mechanisms.copies import (
+    counted_twice,
+    least_probability,
+    log_chance_of_multiples,
+    log_chance_of_no_twins,
+)
 
 FOUR = Categorical(["a", "b", "c", "d"])
 TWO = PerAttribute(
@@ -90,6 +96,76 @@ def test_the_chance_of_multiples_is_bounded_whatever_people_answer(
             exact = np.prod(roots[:, values] ** times, axis=1).mean().real
             bound = math.exp(log_chance_of_multiples(mechanism, np.array([float(n)]), d)[0])
             assert exact <= bound * (1 + 1e-9) + 1e-13
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        RandomizedResponse(FOUR, 1.0),
+        RandomizedResponse(Categorical(range(6)), 3.0),
+        UnaryEncoding(Categorical(list("abc")), 1.0),
+        SubsetSelection(Categorical(list("abcde")), 1.0),
+        SquareWave(Interval(0, 1, bins=4), 1.0, cells=6),
+    ],
+)
+def test_the_chance_of_no_twins_is_bounded_whatever_people_answer(mechanism: Mechanism) -> None:
+    """Exactly, as a sum over all different reports; of randomised response the bound is reached."""
+    table = mechanism.probabilities().astype(float)
+    for n in (2, 3, 4):
+        bound = math.exp(log_chance_of_no_twins([mechanism], np.array([n])))
+        orders = np.array(list(itertools.permutations(range(len(table)), n)))
+        exact = [
+            table[orders, answers].prod(axis=1).sum()
+            for answers in itertools.product(range(mechanism.domain.size), repeat=n)
+        ]
+        assert max(exact) <= bound * (1 + 1e-9)
+        if isinstance(mechanism, RandomizedResponse):
+            assert max(exact) == pytest.approx(bound)
+    both = log_chance_of_no_twins([mechanism], np.array([4, 1, 3]))
+    each = [log_chance_of_no_twins([mechanism], np.array([size])) for size in (4, 3)]
+    assert both == pytest.approx(sum(each))
+    assert log_chance_of_no_twins([mechanism], np.array([len(table) + 1])) == -math.inf
+
+
+def test_reports_of_many_bits_and_of_seeds_may_all_differ() -> None:
+    many = Categorical(range(100))
+    for mechanism in (UnaryEncoding(many, 1.0), LocalHashing(many, 1.0)):
+        assert log_chance_of_no_twins([mechanism], np.array([10_000])) == 0.0
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [RandomizedResponse(FOUR, 1.0), SubsetSelection(FOUR, 1.0), UnaryEncoding(FOUR, 1.0)],
+)
+def test_dropped_duplicates_are_noticed_whatever_the_reports_are_passed_as(
+    mechanism: Mechanism,
+) -> None:
+    """Rejects a look at frames alone: reports of a frame are reports of what it holds."""
+    rng = np.random.default_rng(8)
+    frame = mechanism.randomize(rng.choice(list("abcd"), 4000), rng).to_frame("pandas")
+    frame["ward"] = rng.choice(list("klmnopqrst"), 4000)
+    said = "no two with the same ward have the same reports. Among so many .* duplicates dropped"
+    dropped = frame.drop_duplicates()
+    with pytest.warns(FrameWarning, match=said):
+        mechanism.reports(dropped)
+    with pytest.warns(FrameWarning, match=said):
+        mechanism.tally(dropped)
+    assert mechanism.tally(mechanism.reports(frame)).n == 4000  # all warnings are errors
+
+
+def test_counts_of_one_are_noticed_where_no_frame_is_left() -> None:
+    """Rejects a look at rows alone, which a lazy frame and an array do not show."""
+    digits = RandomizedResponse(Categorical(range(80)), 1.0)
+    said = "Of 80 people, no two have the same reports"
+    with pytest.warns(FrameWarning, match=said):
+        digits.tally(digits.reports(np.arange(80)))
+    by = {"ward": np.repeat(["n", "s"], 80)}
+    with pytest.warns(FrameWarning, match="Of 160 people, no two with the same ward have"):
+        digits.tally(digits.reports([*range(80), *reversed(range(80))]), by)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FrameWarning)
+        digits.tally(digits.reports(np.append(np.arange(80), 3)))
+        RandomizedResponse(FOUR, 1.0).tally(RandomizedResponse(FOUR, 1.0).reports([0, 1, 2, 3]))
 
 
 def _frame(n: int = 3000):
