@@ -199,6 +199,8 @@ _ARGUMENTS = _by_word(
         "d k w omega": "Is 'size' meant?",
         "width precision margin": "To get the epsilon for intervals of this width, call "
         "warner.design.propose(domain, n, width=0.06)",
+        "data x": "Is 'covariates' meant?",
+        "groupby": "Is 'by' meant?",
         "by groups": "Count by group: mechanism.tally(reports, by={...})",
         "alpha confidence conf": "Is 'level' meant, such as level=0.95?",
     }

@@ -30,6 +30,7 @@ from warner._core.text import (
     decimals_of_number,
     decimals_of_percent,
     duration,
+    meant,
     number,
     outwards,
     visible,
@@ -936,7 +937,10 @@ def frame(columns: Mapping[str, Any], backend: str = "pyarrow") -> Any:
         return nw.from_dict(dict(columns), backend=cast(Any, backend)).to_native()
     except (ValueError, TypeError, ModuleNotFoundError):
         rule = "must name a library of data frames that is installed here, such as 'pyarrow'"
-        remedy = f"Run: pip install {backend}" if backend in ("pandas", "polars") else None
+        known_names = ("pandas", "polars", "pyarrow")
+        remedy = meant("pandas" if backend == "pd" else str(backend), known_names) or None
+        if backend in known_names:
+            remedy = f"Run: pip install {backend}"
         error = ArgumentError("backend", rule, repr(backend), remedy)
     raise error
 

@@ -47,6 +47,9 @@ def sequence(values: Any, one_each: bool = True) -> list[Any] | tuple[Any, ...] 
         rule = "must be a list of answers, not a domain"
         raise ArgumentTypeError("values", rule, kind(values), "Pass the answers of people")
     is_list = hasattr(values, "__len__") or hasattr(values, "__iter__")
+    if isinstance(values, set | frozenset):
+        remedy = "Pass a list or a column: a set holds equal answers of several people only once"
+        raise ArgumentTypeError("values", _NOT_A_LIST, kind(values), remedy)
     if isinstance(values, str | bytes | Mapping) or not is_list:
         raise ArgumentTypeError("values", _NOT_A_LIST, kind(values), _WRAP)
     if not hasattr(values, "__len__"):
@@ -208,7 +211,8 @@ def refuse_types(parts: Sequence[Any], allowed: tuple[type, ...], per_answer: in
         elif "int" in names and type(answer) in _FLOATS:
             remedy = "Round the answers first, for example 12.5 to 12"
         elif names == ["str"]:
-            remedy += ", because the labels are texts"
+            example = "column.map({0: 'no', 1: 'yes'})"
+            remedy = f"Give each answer its label, such as {example}, because the labels are texts"
         elif isinstance(answer, str):
             remedy += ', such as "12,5" to 12.5' if "float" in names else ', such as "12" to 12'
         first, *more = dict.fromkeys(i // per_answer for i in bad)

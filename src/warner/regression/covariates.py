@@ -162,6 +162,7 @@ class FormulaDesign(Design):
             raise ArgumentTypeError("formula", rule, kind(formula))
         _refuse_bare_names(formula, columns)
         _refuse_powers(formula)
+        _refuse_bars(formula)
         left, _, right = formula.partition("~")
         if right and left.strip():
             rule = "must have no left side, because the outcome is always the hidden answer"
@@ -199,6 +200,19 @@ _RELEVELLED = re.compile(
 
 
 _POWER = re.compile(r"(\w+|`[^`]+`)\s*(?:\^|\*\*)\s*(\d+)")
+
+
+def _refuse_bars(formula: str) -> None:
+    """Refuse random intercepts as R writes them, such as (1 | school).
+
+    >>> _refuse_bars("age + `a | b` + {age | 1}")
+    """
+    bare = re.sub(r"`[^`]*`|\{[^}]*\}", "", formula)
+    if (bar := re.search(r"\|\s*(\w+)", bare)) is not None:
+        remedy = (
+            f"For groups whose people are alike, pass random={bar[1]!r} (in a command --random)"
+        )
+        raise ArgumentError("formula", "cannot have |", repr(formula), remedy)
 
 
 def _refuse_powers(formula: str) -> None:
@@ -510,7 +524,8 @@ def _frame(data: Any) -> Any:
         return nw.from_native(data).lazy().collect()
     except TypeError:
         rule = "must be a data frame, a dict of columns, or an array with a row for each person"
-        raise ArgumentTypeError("covariates", rule, kind(data)) from None
+        remedy = "For one column write {'age': column}"
+        raise ArgumentTypeError("covariates", rule, kind(data), remedy) from None
 
 
 def _of_frame(name: str, series: Any) -> Column:

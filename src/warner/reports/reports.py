@@ -139,6 +139,12 @@ class Reports(Hinting):
         mark = ", simulated" if self.simulated else ""
         return f"Reports({self.header.get('mechanism')}, n={len(self)}{mark})"
 
+    def __add__(self, other: object) -> Any:
+        if not isinstance(other, Reports):
+            return NotImplemented
+        remedy = "Add their tallies: mechanism.tally(first) + mechanism.tally(second)"
+        raise ArgumentTypeError("reports", "cannot be added", None, remedy)
+
     def __getitem__(self, rows: slice | int) -> Any:
         if isinstance(rows, int | np.integer):
             return self._numbers()[rows].item()

@@ -686,7 +686,9 @@ def compare_groups(
             raise ArgumentError("tally", rule, None, remedy)
     elif by is not None:
         rule = "can be used only with a survey design"
-        raise ArgumentError("by", rule, show(by), "Leave out the argument by")
+        listed_by = [by] if isinstance(by, str) else list(by)
+        remedy = f"Write compare_groups(tally.by({', '.join(map(show, listed_by))}))"
+        raise ArgumentError("by", rule, show(by), remedy)
     is_table = isinstance(a, Tally | GroupTable) or getattr(a, "groups", None) is not None
     if is_table or is_of_groups(a):
         if b is not None:

@@ -540,7 +540,10 @@ class GroupTable:
             return position
         shown = "; ".join(self.labels[:8]) + ("; ..." if len(self.labels) > 8 else "")
         rule = f"must be one of the groups {shown}"
-        raise ArgumentError(name, rule, repr(key), meant(str(key), self.labels))
+        remedy = meant(str(key), self.labels)
+        if not remedy and name == "group":
+            remedy = f"Choose the group first, then a value: result[{self.labels[0]!r}][value]"
+        raise ArgumentError(name, rule, repr(key), remedy)
 
 
 _MOST_WEIGHT = 2.0**52  # of all people, so that sums are exact in floats

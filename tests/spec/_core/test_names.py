@@ -149,6 +149,10 @@ def test_errors_of_properties_and_of_private_names_stay() -> None:
         (lambda: warner.Study("study.toml"), ["Study.load(path)"]),  # type: ignore[arg-type]
         (lambda: wald([]), ["Pass result.data"]),  # type: ignore[arg-type]
         (lambda: warner.compare_groups([RESULT]), ["two estimates, or groups"]),
+        (lambda: REPORTS + REPORTS, ["mechanism.tally(first) + mechanism.tally(second)"]),
+        (lambda: DEVICE.randomize({"no"}), ["got a set", "a set holds equal answers"]),
+        (lambda: DEVICE.tally(REPORTS, groupby=1), ["Is 'by' meant?"]),  # type: ignore[call-arg]
+        (lambda: warner.regress(REPORTS, data={}), ["Is 'covariates' meant?"]),
         (lambda: warner.Tally.from_tallies("week", DEVICE.tally(REPORTS)), ["north"]),
         (lambda: RESULT.plot(label="x"), ["has no argument 'label'", "Is 'labels' meant?"]),
         (lambda: LEAGUE.to_latex(label="x"), ["has no argument 'label'", "loss, digits, errors"]),
@@ -226,6 +230,12 @@ def test_a_refusal_of_groups_names_the_call_that_works() -> None:
     by = {"ward": ["n", "s"] * 20, "year": ["1"] * 20 + ["2"] * 20}
     tally = DEVICE.tally(DEVICE.randomize(answers), by)
     refused(ArgumentTypeError, r"estimate\(tally.by\('ward'\)\)", estimate, tally, by="ward")
+    words = r"Write compare_groups\(tally.by\('ward'\)\)"
+    refused(ArgumentError, words, warner.compare_groups, tally, by="ward")
+    for backend in ("Pandas", "pd"):
+        refused(ArgumentError, "Is 'pandas' meant", RESULT.to_frame, backend)
     groups = estimate(tally.by("ward"))
+    words = r"Choose the group first, then a value: result\['n'\]\[value\]"
+    refused(ArgumentError, words, lambda: groups["yes"]["n"])
     refused(ArgumentError, r"estimate\[group\].plot\(\)", groups.plot, truth=[0.5, 0.5])
     refused(ArgumentError, "Is 'yes' meant", lambda: groups["n"]["Yes"])

@@ -33,6 +33,7 @@ def test_categories_of_pandas_and_polars_are_all_labels_in_their_order() -> None
         (Categorical(["a", "b"]), pandas.NA, "use warner.domains.with_missing"),
         (Categorical(["a", "b"]), datetime.date(2024, 5, 31), "because the labels are texts"),
         (Categorical(["a", "b"]), 1, "because the labels are texts"),
+        (Categorical(["a", "b"]), True, "Give each answer its label, such as column.map"),
         (Integers(0, 9), "7", 'such as "12" to 12'),
         (Interval(0, 9, 3), "7,5", 'such as "12,5" to 12.5'),
         (Interval(0, 9, 3), np.str_("7,5"), 'such as "12,5" to 12.5'),

@@ -558,6 +558,8 @@ def test_interactions_functions_and_no_intercept() -> None:
         ("log(aeg)", "does not fit the covariates; .* For example 'age \\+ ward'\\.$"),
         ("height", "must be one of the columns: age, ward; got 'height'"),
         ("height:age", "does not fit the covariates"),
+        ("age + (1 | ward)", r"cannot have \|; .* pass random='ward' \(in a command --random\)"),
+        ("age | ward", r"cannot have \|; .* pass random='ward'"),
         ("age +", "cannot be read"),
         ("relevel(ward, ref='A')", "To compare with the label A, add --reference ward=A"),
         ("age + i.ward", "To compare with the label VALUE, add --reference ward=VALUE"),
