@@ -159,12 +159,12 @@ def log_chance_of_no_twins(mechanisms: Iterable[Randomiser], sizes: np.ndarray) 
         sizes: (G,) the people of each group.
 
     >>> from warner import Categorical, RandomizedResponse
-    >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 0.0)
-    >>> round(math.exp(log_chance_of_no_twins([coin], np.array([2, 1, 2]))), 6)
-    0.25
+    >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+    >>> round(math.exp(log_chance_of_no_twins([coin], np.array([2, 1]))), 3)
+    0.607
     """
     each = list(mechanisms)
-    reports = math.prod(mechanism.n_reports for mechanism in each)
+    reports = float(min(math.prod(one.n_reports for one in each), 2 * _MOST_REPORTS))
     if reports > _MOST_REPORTS or not (least := math.prod(map(least_probability, each))):
         return 0.0
     # A report is drawn evenly from all m with the probability m q, and else by the answer. The s

@@ -131,6 +131,8 @@ def test_reports_of_many_bits_and_of_seeds_may_all_differ() -> None:
     many = Categorical(range(100))
     for mechanism in (UnaryEncoding(many, 1.0), LocalHashing(many, 1.0)):
         assert log_chance_of_no_twins([mechanism], np.array([10_000])) == 0.0
+    bits = UnaryEncoding(Categorical(range(64)), 1.0)
+    assert -1e-6 < log_chance_of_no_twins([bits], np.array([10_000])) <= 0.0
 
 
 @pytest.mark.parametrize(
