@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import choice, confidence_level, integer, show
+from warner._core.checks import choice, confidence_level, integer, kind, show
 from warner._core.errors import ArgumentError, WarnerError
 from warner._core.table import Column, Table, Tabular
 from warner._core.text import meant
@@ -194,7 +194,11 @@ class Share(BoundedNumber):
             labels = solution.domain.labels if solution.domain.size <= _MOST_COMPARED else []
             words = [each for each in labels if isinstance(each, str)]
             near = meant(value, words) if isinstance(value, str) else None
-            raise ArgumentError("value", rule, got, near or "To see them all, call list(estimate)")
+            remedy = near or "To see them all, call list(estimate)"
+            if isinstance(value, slice | list | np.ndarray):
+                got = kind(value)
+                remedy = "To choose several values, choose rows of estimate.to_frame('pandas')"
+            raise ArgumentError("value", rule, got, remedy)
         return cls(solution, index)
 
     def __new__(cls, solution: Any, index: int) -> Share:

@@ -82,6 +82,8 @@ LEAGUE = warner.benchmark([0.5, 0.5], DEVICE.domain, [RandomizedResponse], ["mle
         (RESULT.table(), "markdown", "Use to_frame('pandas').to_markdown()"),
         (RESULT, "yes", "Write ['yes'] in place of .yes"),
         (RESULT, "loc", "Use to_frame('pandas')"),
+        (DEVICE.domain, "categories", "Use labels"),
+        (DEVICE.domain, "values", "Use labels"),
     ],
 )
 def test_a_name_that_is_not_there(module: object, name: str, text: str) -> None:
@@ -232,6 +234,9 @@ def test_a_refusal_of_groups_names_the_call_that_works() -> None:
     refused(ArgumentTypeError, r"estimate\(tally.by\('ward'\)\)", estimate, tally, by="ward")
     words = r"Write compare_groups\(tally.by\('ward'\)\)"
     refused(ArgumentError, words, warner.compare_groups, tally, by="ward")
+    for several in (["yes"], slice(1), np.array([True, False])):
+        words = r"To choose several values, choose rows of estimate\.to_frame\('pandas'\)"
+        refused(ArgumentError, words, RESULT.__getitem__, several)
     for backend in ("Pandas", "pd"):
         refused(ArgumentError, "Is 'pandas' meant", RESULT.to_frame, backend)
     groups = estimate(tally.by("ward"))
