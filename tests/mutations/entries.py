@@ -114,6 +114,14 @@ MUTATIONS = [
         "gamma probabilities of many points take ten thousand steps",
         ("parity/_core/test_special.py",),
     ),
+    # Whether reports were left out.
+    Mutation(
+        "mechanisms/copies.py",
+        "evenly = min(least * reports, 1 - 1e-12)",
+        "evenly = 1 - 1e-12",
+        "people who answer differently seldom send one report, and are told to have been dropped",
+        ("spec/mechanisms/test_copies.py",),
+    ),
     # The laws of the simplest mechanism, and of any matrix.
     Mutation(
         "mechanisms/direct.py",
