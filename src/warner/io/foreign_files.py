@@ -29,7 +29,7 @@ from typing import Any
 
 from warner._core.atomic_files import temporary_file
 from warner._core.checks import show
-from warner._core.errors import FileError, ReportError, message
+from warner._core.errors import EmptyError, FileError, ReportError, message
 from warner._core.extras import duckdb, pa
 from warner._core.foreign_tables import ColumnNames, header_of
 from warner._core.progress import steps
@@ -45,10 +45,12 @@ from warner.io.frames import (
     RECORDS,
     Columns,
     FrameSource,
+    GroupedFrame,
     Mechanisms,
     ReportColumns,
     attribute_columns,
     batches,
+    by_days,
     checked_groups,
     records_column,
     report_columns,
@@ -650,17 +652,19 @@ def _require_public(file: ForeignFile, by: Mapping[str, Domain], values: Mapping
 
 def _rows_elsewhere(file: ForeignFile, name: str, domain: Domain, folder: Any) -> int:
     """How many rows are of another group of a public column than their folder says."""
-    (cell,) = _cells(file, {}, {name: domain}, {}).values()
-    query = f"SELECT value, count(*) FROM (SELECT {cell} FROM {file._table}) AS t(value) GROUP BY 1"
+    import narwhals.stable.v2 as nw
+
+    by = {name: domain}
     with connection() as database:
-        rows = _safely(file, lambda: database.execute(query).fetchall())
-    values = [folder, *(value for value, _ in rows)]
-    try:
-        group = checked_groups({name: values}, {name: domain}, len(values)).place.tolist()
-    except ReportError:
-        # A value that is not declared is refused by its row.
-        return 0
-    return sum(n for at, (_, n) in zip(group[1:], rows, strict=True) if at != group[0])
+        rows = _safely(file, lambda: _relation(database, file, {}, by, {}, {}))
+        columns = GroupedFrame(nw.from_native(rows).lazy(), by)
+        try:
+            (counts, groups) = _safely(file, lambda: (columns.counts({}), columns.groups()))
+        except (EmptyError, ReportError):
+            # A value that is not declared is refused by its row.
+            return 0
+    here = checked_groups({name: [folder]}, by, 1).keys
+    return sum(n for key, n in zip(groups.keys, counts.tolist(), strict=True) if key not in here)
 
 
 def _located(
@@ -694,7 +698,7 @@ def _first_wrong(lazy: Any, columns: ReportColumns, by: By) -> int | None:
         return False
 
     first = 0
-    for rows in batches(lazy, list(dict.fromkeys([*by, *columns.names]))) or ():
+    for rows in batches(by_days(lazy, by), list(dict.fromkeys([*by, *columns.names]))) or ():
         if is_wrong(rows[:0]):  # the type of a column, which no row is to blame for
             return None
         if is_wrong(rows):

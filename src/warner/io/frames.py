@@ -385,6 +385,29 @@ def frames_of(parts: Iterable[Any]) -> Iterator[Any]:
             yield nw.from_native(table, eager_only=True)
 
 
+def by_days(rows: Any, by: By) -> Any:
+    """The same rows, with midnight for each time in a public column of dates."""
+    import narwhals.stable.v2 as nw
+
+    # Nearly all times are different, and would be as many groups as there are people.
+    library = rows.implementation
+    in_memory = library.is_polars() or library.is_pandas_like() or library.is_pyarrow()
+    kinds = rows.collect_schema() if by else {}
+    days = []
+    for name, domain in by.items():
+        is_time = kinds.get(name) == nw.Datetime
+        if not is_time or not (domain is None or isinstance(domain, Dates)):
+            continue
+        column = nw.col(name)
+        if kinds[name].time_zone is not None:
+            # Databases take the date in the time zone of their session or of their own.
+            if not in_memory:
+                continue
+            column = column.dt.replace_time_zone(None)
+        days.append(column.dt.truncate("1d"))
+    return rows.with_columns(*days) if days else rows
+
+
 class GroupedFrame:
     """The columns of a lazy Narwhals frame, counted by its library; see Histograms."""
 
@@ -392,8 +415,8 @@ class GroupedFrame:
     # a column of codes, so that at most ``size + 3`` rows leave the library.
 
     def __init__(self, lazy: Any, by: By | None = None) -> None:
-        self._lazy = lazy
         self._by = dict(by or {})
+        self._lazy = lazy = by_days(lazy, self._by)
         self._kinds = lazy.collect_schema()
         self._groups: Groups | None = None
         self._group_of: dict[tuple[Any, ...], int] = {}
@@ -596,11 +619,12 @@ class FrameSource:
     def _parts(self, by: By) -> Iterable[Any]:
         """Batches of rows; or one batch of the different rows, where a library gives no others."""
         if not self._is_frame:
-            return frames_of(self._rows)
+            return (by_days(rows, by) for rows in frames_of(self._rows))
+        rows = by_days(self._rows, by)
         names = [name for columns in self._columns.values() for name in columns.names]
         forms = {columns.form for columns in self._columns.values()}
         every = list(dict.fromkeys([*by, *names]))
-        parts = batches(self._rows, every, _BLOCKS if "records" in forms else ROWS)
+        parts = batches(rows, every, _BLOCKS if "records" in forms else ROWS)
         if parts is not None:
             return parts
         if "records" in forms:
@@ -608,7 +632,7 @@ class FrameSource:
             raise ReportError(", ".join(names), rule, None, _ELSEWHERE)
         if forms == {"numbers"} and len(self._columns) == 1:
             return [self._different_rows(by)]
-        return [self._rows.select(every).collect()]
+        return [rows.select(every).collect()]
 
     def _different_rows(self, by: By) -> Batch:
         """The different rows of one attribute, and how often each occurs."""

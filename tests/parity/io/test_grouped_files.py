@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import duckdb
+import narwhals.stable.v2 as nw
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.laws._reports import _reports
@@ -14,6 +19,7 @@ from tests.registry import ALL, smallest
 from warner import Categorical, Integers, io
 from warner._core.table import frame
 from warner.domains.interval import Dates
+from warner.io.foreign_files import open_foreign, tally_foreign
 from warner.io.parquet_format import ParquetFormat
 from warner.reports.public_columns import PublicColumn
 
@@ -90,3 +96,32 @@ def test_several_attributes_are_counted_together_in_each_group(tmp_path: Path) -
         "a": first.tally(reports["a"], _asked(["arm"])),
         "b": second.tally(reports["b"], _asked(["arm"])),
     }
+
+
+@pytest.mark.parametrize("unit", ["day", "week", "month"])
+@pytest.mark.parametrize("zone", [None, "America/Havana", "-03:30"])
+@pytest.mark.parametrize("name", ["RandomizedResponse", "LocalHashing over a field"])
+def test_times_are_counted_on_the_date_of_each_one(
+    name: str, zone: str | None, unit: str, tmp_path: Path
+) -> None:
+    """Rejects: the first hour of a day in Havana, which does not exist in March, as another day."""
+    mechanism = smallest(name)
+    first = datetime(2026, 3, 7, 20, tzinfo=UTC)
+    times = [first + timedelta(minutes=11 * i) for i in range(N)]
+    column = pa.array(times, pa.timestamp("us", zone or "UTC"))
+    column = column if zone else column.cast(pa.timestamp("us"))
+    dates = [time.date().isoformat() for time in column.to_pylist()]
+    reports, domains = _reports(mechanism, N), {"seen": Dates(unit)}
+    one_by_one = mechanism.tally(reports, {"seen": PublicColumn(Dates(unit), dates)})
+    table = reports.to_frame("pyarrow", attribute="a").append_column("seen", column)
+    pq.write_table(table.replace_schema_metadata(None), tmp_path / "reports.parquet")
+    file = open_foreign(str(tmp_path / "reports.parquet"))
+    assert tally_foreign(file, {"a": mechanism}, by=domains)["a"].marked() == one_by_one.sums()
+    frames = [table, table.to_pandas(), table.to_reader()]
+    if zone is None:
+        frames.append(duckdb.from_arrow(table))
+    if zone != "-03:30":  # which Polars does not know
+        frames.append(nw.from_native(table).to_polars())
+    for data in frames:
+        counted = mechanism.tally(data, domains, column="a")
+        assert counted.marked() == one_by_one.sums(), type(data)
