@@ -235,6 +235,7 @@ def _problem(path: Path, rule: str, value: Any = None) -> Problem:
 
 
 _OTHER_NAMES = {"texts": "answers"}  # of keys, which spelling does not show
+_LIMITS_OF_DATES = ("from", "to", "start", "stop", "end", "first", "last", "min", "max")
 
 
 def _unknown_key(path: Path, near: str | None, value: Any = None) -> Problem:
@@ -254,8 +255,15 @@ def _unknown_key(path: Path, near: str | None, value: Any = None) -> Problem:
             owners.setdefault(name, []).extend(filter(None, [table.header]))
     if key in _OTHER_NAMES:
         remedy = f"Is {_OTHER_NAMES[key]!r} meant?"
+    elif path[0] == "public" and key in _LIMITS_OF_DATES:
+        dates = f"{path[1]}=2026-12-01..2026-12-28"
+        remedy = (
+            f"Remove {key!r}: a public column takes all dates. To refuse reports of other dates, "
+            f"write for example warner tally --expect-groups {dates}"
+        )
     elif near is not None or key not in owners:
-        remedy = meant(key, [near] if near else sorted(owners)) or "Remove it"
+        written = [name for name, headers in owners.items() if headers]
+        remedy = meant(key, [near] if near else sorted(written)) or "Remove it"
     else:
         rule = "is not a key of this table"
         headers = owners[key]

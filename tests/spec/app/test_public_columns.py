@@ -260,6 +260,9 @@ def test_a_study_of_other_columns_refuses_the_reports(here: Path) -> None:
         ('dates = "week"', 'kinds = "week"', "is not a key of a study file"),
         # Rejects "Is 'items' meant?", which spells alike and means something else.
         ('dates = "week"', 'dates = "week"\ntexts = ["a"]', "Is 'answers' meant?"),
+        # Rejects "Is 'stop' meant?", which is refused then.
+        ('dates = "week"', 'dates = "week"\nto = "2026-12-28"', "a public column takes all dates"),
+        ('dates = "week"', 'dates = "week"\nstart = "2026"', "--expect-groups visit=2026-"),
         ("[public.ward]", '[public."ward,age"]', "comma"),
         ("[public.ward]", '[public."AGE"]', "upper and lower case"),
         (
