@@ -34,7 +34,7 @@ from warner._core.errors import ArgumentError
 from warner._core.extras import not_installed
 from warner._core.foreign_tables import ColumnNames
 from warner._core.text import canonical
-from warner.domains import Domain
+from warner.domains import Domain, Integers
 from warner.domains.interval import Dates
 from warner.io.frames import Mechanisms, attribute_columns, require_questions
 from warner.mechanisms import Mechanism
@@ -54,7 +54,8 @@ _DATE = (
     "([ T][0-9].*)?$"
 )
 _LABELS = {"week": "____-W__", "month": "____-__"}  # as the study writes units that are no days
-NO_DATE = "no date"
+NO_DATE, UNDECLARED = "no date", "not declared"
+_MOST_LISTED = 1000  # numbers of a public column that a statement lists
 
 
 @dataclass(frozen=True)
@@ -236,8 +237,8 @@ def count_statement(
             the names of several columns, or {part: column}. Left out, columns are named as in a
             report file: ``smokes_report``.
         by: {name: domain} of public columns of the table, for the counts of each group. Dates and
-            times become days, weeks or months, as the domain says, and all other values of such a
-            column one group, which :func:`warner.io.read_counts` refuses.
+            times become days, weeks or months, as the domain says. All values that a domain does
+            not have become one group, which :func:`warner.io.read_counts` refuses.
         study: the digest of the study, which the result states.
         simulated: whether the reports are simulated, which the result states too.
         number: of the round whose rows are counted, by the column ``round`` of the table, which
@@ -411,6 +412,24 @@ class _Writer:
                 f"CASE WHEN {text} IS NULL{as_it_is} THEN {text} "
                 f"WHEN {is_date} AND {text} >= '{dialect.since}' THEN {reduced} "
                 f"ELSE '{NO_DATE}' END"
+            )
+        elif isinstance(domain, Integers) and domain.size > _MOST_LISTED:
+            above = f"({self._column(name)} - {self._cast(str(domain.low))})"
+            code = WholeNumbers(domain.size).sql(above, dialect.integer, dialect.guard)
+            text = f"CASE WHEN {code} = {BEYOND} THEN '{UNDECLARED}' ELSE {text} END"
+        else:
+            # A free text is the answer of one person, in clear. What differs from a label in case
+            # or blanks alone leaves as it is, so that the label that is meant can be named.
+            form = domain.text
+            labels = form.labels if form is not None and form.labels else domain.labels
+            texts = [self._literal(str(label)) for label in labels]
+            other = UNDECLARED
+            while other in labels:
+                other += "?"
+            listed = ", ".join(f"LOWER(TRIM({label}))" for label in texts)
+            text = (
+                f"CASE WHEN {text} IS NULL OR {text} IN ({', '.join(texts)}) THEN {text} "
+                f"WHEN LOWER(TRIM({text})) IN ({listed}) THEN {text} ELSE '{other}' END"
             )
         return dialect.key.format(x=text)
 

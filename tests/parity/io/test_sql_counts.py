@@ -14,10 +14,11 @@ import pytest
 
 from tests.sql.engines import ENGINES, run_statement
 from warner import Categorical, Integers, LocalHashing, RandomizedResponse, SubsetSelection
+from warner.domains import Domain
 from warner.domains.interval import Dates
 from warner.errors import ArgumentError, EmptyError, ReportError
 from warner.io import count_statement, read_counts
-from warner.io.sql_statements import DIALECTS, NO_DATE, DbtMacro, mark_of
+from warner.io.sql_statements import DIALECTS, NO_DATE, UNDECLARED, DbtMacro, mark_of
 from warner.mechanisms import Permanent
 
 EVIL = "it's \"a\" `b` \\' {{ c }}{% x -- /* 日本; DROP TABLE t"
@@ -27,8 +28,9 @@ MECHANISMS = {
     "hashed": LocalHashing(Categorical(["x", "y", "z"]), 1.0, seeds=8),
     **{f"age {i}": RandomizedResponse(Integers(0, 9), 1.0) for i in range(40)},
 }
-WARDS = ["North", "north", "north ", "n\u00f6rth", 'it\'s "south" \\', None]
-WARD = Categorical(["North", "south"])
+FREE = "Mr Miller of the 2nd floor"
+WARDS = ["North", "north", "north ", "n\u00f6rth", 'it\'s "south" \\', FREE, None]
+WARD = Categorical(["North", "n\u00f6rth", 'it\'s "south" \\', "not declared"])
 N = 1000
 
 
@@ -51,7 +53,11 @@ def _table(rows: int = N) -> dict[str, list[Any]]:
 def _by_numpy(table: dict[str, list[Any]], by: list[str]) -> Counter[tuple[str, ...]]:
     """The rows of the result, each column counted by itself."""
     people = len(table["ward"])
-    keys = np.array([tuple(str(table[n][i]) for n in by) for i in range(people)], dtype=object)
+    cut = {FREE: "not declared?"}  # the study declares a ward without the question mark
+    keys = np.array(
+        [tuple(cut.get(table[n][i], str(table[n][i])) for n in by) for i in range(people)],
+        dtype=object,
+    )
     keys = keys.reshape(people, len(by))
     result: Counter[tuple[str, ...]] = Counter()
 
@@ -151,6 +157,34 @@ _MOMENT = {  # the type of moments; SQLite has none
     "mysql": "DATETIME(3)",
     "clickhouse": "DateTime64(3)",
 }
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("domain", "cells", "cut"),
+    [
+        (Categorical(["north", "south"]), ["north", "south", "Miller", "n", "", None], 3),
+        (Categorical([True, False]), ["true", "false", "Miller", None], 1),
+        (Integers(18, 99), [18, 99, 17, 100, 1701234567, None], 3),
+        (Integers(18, 99), ["18", "99", "17", "Miller", "1.5", None], 3),
+        (Integers(-3, 60000), [-3, 0, 60000, -4, 60001, 1701234567, None], 3),
+    ],
+)
+def test_only_declared_values_leave_a_database(
+    engine: str, domain: Domain, cells: list[Any], cut: int, tmp_path: Path
+) -> None:
+    """Rejects a free text, or a number of a telephone, that stands in a file of counts."""
+    coin = {"age 0": MECHANISMS["age 0"]}
+    text = count_statement(coin, "reports", engine, by={"x": domain}, study="s")
+    table = {"x": cells, "age 0_report": [i % 10 for i in range(len(cells))]}
+    path = run_statement(engine, text, table, str(tmp_path / "c.csv"))
+    with open(path, newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.reader(file) if row[1] == "rows"]
+    counted = {row[3]: int(row[4]) for row in rows if row[3] not in ("", "NULL", "\\N")}
+    declared = {str(cell): 1 for cell in cells[: len(cells) - cut - 1]}
+    assert counted == declared | {UNDECLARED: cut}
+    with pytest.raises(ReportError, match="rows without a value"):
+        read_counts(path).tallies(coin, {"x": domain}, "s")
 
 
 @pytest.mark.parametrize("engine", ENGINES)
