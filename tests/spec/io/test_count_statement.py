@@ -123,6 +123,8 @@ def test_the_tally_is_that_of_the_reports_bit_for_bit(engine: str, folder: Path)
     done = run("tally", "--counts", counts, "--study", "study.toml", "-o", "t.json")
     assert "a database counted 240 rows. The command checked" in done.stderr
     assert load_tallies("t.json") == _wanted()
+    # Rejects the refusal of an option that says what is counted as if it were said.
+    run("tally", "--counts", counts, "--study", "study.toml", "--of-this-study", "-o", "t.json")
     # Rejects a record of counts that does not say what nothing checked, also with --quiet.
     unknown = (
         "which mechanism and epsilon made the reports",

@@ -199,8 +199,11 @@ def test_no_file_has_the_name_of_another_format(
         (["estimate", "t.json", "-o", "r.pq"], "the file will not be a Parquet or Arrow table"),
         (["estimate", "t.json", "-o", "r.csv.gz"], "the file will not be a compressed file"),
         (["audit", "s.toml", "-o", "a.tex"], "because this result has no tables for articles"),
-        (["estimate", "t.json", "--csv", "-o", "r.xlsx"], "Give it a name that ends in .csv."),
-        (["estimate", "t.json", "--json", "-o", "r.csv"], "Give it a name that ends in .json."),
+        (
+            ["estimate", "t.json", "--csv", "-o", "r.xlsx"],
+            "--csv: writes CSV, but the name r.xlsx says another format. Leave out --csv",
+        ),
+        (["estimate", "t.json", "--json", "-o", "r.csv"], "Leave out --json: the ending"),
     ],
 )
 def test_commands_write_what_names_say(

@@ -561,7 +561,6 @@ def tally(
             "--column": columns,
             "--keep-reports": keep_reports,
             "--require-headers": require_headers,
-            "--of-this-study": require_headers is False,
         }
         wrong = [name for name, given in others.items() if given]
         paths_of_counts = [file.path for path in (*counts, *reports) for file in files_of(path)]

@@ -235,12 +235,13 @@ class Output:
         """Refuse forms that exclude each other, and files that would replace another."""
         if self.as_json and self.as_csv:
             raise ArgumentError("--json and --csv", "cannot be used together", None, _BY_ENDING)
+        ends = [".json"] if self.as_json else [".csv"] if self.as_csv else _ENDINGS
+        flag = "--json" if self.as_json else "--csv"
         absent = [
             path for path in inputs if path != "-" and not Path(group_and_file(path)[1]).exists()
         ]
         if (self.as_json or self.as_csv) and 0 < len(absent) < len(inputs):
             # It may be a misspelt input, so that no command is named that leaves it out.
-            flag = "--json" if self.as_json else "--csv"
             remedy = (
                 "Correct its name. If the command is to write this file, put -o before its "
                 f"name: {flag} only prints"
@@ -254,7 +255,6 @@ class Output:
             if Path(plot).suffix.lower() not in SUFFIXES:
                 raise ArgumentError("--plot", f"must end in {FORMATS}", plot)
         refuse_shared_outputs(*(("--output", path) for path in self.paths), ("--plot", plot))
-        ends = [".json"] if self.as_json else [".csv"] if self.as_csv else _ENDINGS
         text = ", or .txt for the table as text, .tex or .typ for the tables of an article"
         text = "" if len(ends) == 1 else text
         draws = any(p.name == "plot_paths" for p in click.get_current_context().command.params)
@@ -262,6 +262,10 @@ class Output:
             remedy = f"Give it a name that ends in {' or '.join(ends)}{text}"
             if draws and path.lower().endswith(_PICTURES):
                 remedy = f"To draw a picture, write --plot {path}"
+            elif path.lower().endswith(tuple(set(_ENDINGS) - set(ends))):
+                rule = f"writes {ends[0][1:].upper()}, but the name {path} says another format"
+                remedy = f"Leave out {flag}: the ending of the name says what to write"
+                raise ArgumentError(flag, rule, None, remedy)
             require_ending(path, *ends, remedy=remedy)
             if path.lower().endswith(".xlsx"):
                 imported("openpyxl", "an Excel file")
