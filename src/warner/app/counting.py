@@ -174,8 +174,10 @@ def _count_members(
     if memory is not None:
         # What was counted before comes first, so that it is the new file that is refused.
         named_files.sort(key=lambda pair: not memory.knows(pair[1]))
-    done = 0
-    with stage("counting bytes", sum(size for size, _ in states.values())) as tell:
+    # What was counted before takes no time, and says nothing of the time that the rest takes.
+    old = {file.path for _, file in named_files if memory is not None and memory.knows(file)}
+    done, total = 0, sum(size for name, (size, _) in states.items() if name not in old)
+    with stage("counting bytes", total) as tell:
         for path, file in named_files:
             state = file.state() if memory is not None else None
             counted = _counted(file, request, memory, existed=states[file.path] != (0, 0))
@@ -191,10 +193,12 @@ def _count_members(
                 )
                 raise FileError(file.name, rule, None, remedy)
             others.refuse_copy(sums[path].path, file.name, file.path == path, counted)
-            if request.tests_counts and not (memory is not None and memory.knows(file)):
+            if request.tests_counts and file.path not in old:
                 require_plausible_counts(file.name, counted.tallies)
             sums[path].add(file.name, counted.of_file(request.columns))
-            if memory is not None and state is not None and not memory.knows(file):
+            if file.path in old:
+                continue
+            if memory is not None and state is not None:
                 memory.add(file, state, counted)
             done += states[file.path][0]
             tell(done)

@@ -16,7 +16,8 @@ import pytest
 from tests.spec.app._command import run
 from tests.spec.app._lakes import STUDY, lake, rows, tally
 from warner import Study
-from warner.app.counting import _checksum
+from warner._core.progress import Stage, progress
+from warner.app.counting import CountRequest, _checksum, count_all
 from warner.io import write_reports
 from warner.reports.tally import load_tallies
 
@@ -219,3 +220,16 @@ def test_a_checkpoint_of_another_run_has_an_exit_code_of_its_own(lake: Path) -> 
         done = tally("lake", *KEEP, ok=False)
     assert "is in use by another run" in done.stderr and done.exit_code == 75
     tally("lake", *KEEP)
+
+
+def test_the_time_left_is_that_of_the_files_that_are_not_counted_yet(lake: Path) -> None:
+    """Rejects: a rest of 1 s for the last day of 30, because 29 were remembered in no time."""
+    stages: list[tuple[Stage, ...]] = []
+    tally("lake/a.parquet", *KEEP)
+    request = CountRequest(Study.parse(STUDY), {}, None, None, None)
+    with progress(stages.append):
+        count_all(["lake/a.parquet", "lake/b.parquet"], request, "c.jsonl")
+    size = Path("lake/b.parquet").stat().st_size
+    bytes_told = [told[0] for told in stages if told and told[0].name == "counting bytes"]
+    assert {each.total for each in bytes_told} == {size}
+    assert {each.done for each in bytes_told} == {0, size}
