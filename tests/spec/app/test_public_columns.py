@@ -115,6 +115,8 @@ def test_one_tally_for_each_group_from_randomize_to_estimates(here: Path) -> Non
     ]
     one = warner.estimate(groups["smokes"]["south", "2024-W02"])
     alone = json.loads(json.dumps(one.to_json()))
+    of_group = {"ward": "south", "visit": "2024-W02", "reports": one.n, "status": one.status}
+    alone["shares"] = [row | of_group for row in alone["shares"]]
     assert {k: v for k, v in table[3].items() if k not in ("group", "attribute")} == {
         k: v for k, v in alone.items() if k != "attribute"
     }
@@ -745,6 +747,12 @@ def test_json_of_groups_has_the_layout_that_its_format_says(here: Path) -> None:
     }
     assert all("status" in row and "n" not in row for row in entry["shares"])
     entries = json.loads(run("estimate", "t.json", "--json").stdout)
+    # Rejects rows that do not say of which group they are: one line reads both layouts.
+    columns = {"ward", "value", "estimate", "low", "high", "error", "reports", "status"}
+    for each in (entry, *entries):
+        assert each["attribute"] == "smokes" and all(columns <= {*row} for row in each["shares"])
+    rows_of_wards = [(row["ward"], row["reports"]) for e in entries for row in e["shares"]]
+    assert rows_of_wards == [("north", 60)] * 2 + [("south", 60)] * 2
     assert [(e["format"], e["group"]["ward"], e["n"]) for e in entries] == [
         ("warner-estimate", "north", 60),
         ("warner-estimate", "south", 60),

@@ -1007,12 +1007,7 @@ def _write_groups(
     request.write(
         lambda: terminal.show(*tables()),
         lambda: [
-            {"group": dict(zip(columns, key, strict=True))}
-            | (
-                {"attribute": result, "n": 0}
-                if isinstance(result, str)
-                else _json_of(result, request)
-            )
+            _json_of_group(dict(zip(columns, key, strict=True)), result, request)
             | (forged[i].to_json() if i in forged else {})
             for i, (key, result) in enumerate(results)
         ],
@@ -1021,6 +1016,24 @@ def _write_groups(
     )
     if forged and most is not None and most < 1:  # of a number, all may be in each group
         say(_ABOUT_FORGED_GROUPS)
+
+
+def _json_of_group(
+    group: Mapping[str, Any], result: Estimate | str, request: EstimateRequest
+) -> dict[str, Any]:
+    """A group as JSON data, whose rows have the columns that groups estimated together have."""
+    if isinstance(result, str):
+        return {"group": group, "attribute": result, "n": 0}
+    entry = _json_of(result, request)
+
+    def of_group(row: Mapping[str, Any]) -> dict[str, Any]:
+        taken = {*RESERVED, *row}
+        public = {f"{n} (public)" if n in taken else n: value for n, value in group.items()}
+        return {**public, **row, "reports": result.n, "status": entry["status"]}
+
+    listed = [name for name in ("shares", "summaries") if name in entry]
+    rows = {name: [of_group(row) for row in entry[name]] for name in listed}
+    return {"group": group} | entry | rows
 
 
 def _estimate_survey(request: EstimateRequest) -> None:
