@@ -550,6 +550,9 @@ def checked_groups(
                 got = [each.removesuffix(" that is not declared") for each in got]
             first = next((value for value in wrong if value is not None), None)
             remedy = remedy_of(name, domain, first) or remedy
+            if domain is not None and domain.is_numeric and strange == {"a string"}:
+                rule, got = "must be a column of whole numbers", ["a string"]
+                remedy = "Cast the column to integers"
             if strange == {"a pandas Period"}:
                 rule, got = "must be a text, an integer, a boolean or a date", [*strange]
                 remedy = AS_TEXTS

@@ -174,6 +174,10 @@ def test_a_folder_of_integers_agrees_by_value(folder: Path) -> None:
     assert tally_foreign(file, one, by=by, values={"week": "03"})["q"].total().n == 2
     with pytest.raises(ReportError, match=r"the folder says week=4, .* in 2 rows"):
         tally_foreign(file, one, by=by, values={"week": "4"})
+    # Rejects "declare their values in the study" of numbers that were written as texts.
+    pq.write_table(pa.table({"report": [0, 1], "week": ["3", "3"]}), "x.parquet")
+    with pytest.raises(ReportError, match=r"must be a column of whole .* a string\. Cast the"):
+        tally_foreign(open_foreign("x.parquet"), one, by=by)
 
 
 def test_decimals_of_hashed_reports_are_counted(folder: Path) -> None:
