@@ -260,13 +260,13 @@ def _refuse_repeated(paths: Sequence[str], sources: Mapping[str, Sequence[DataFi
     for path, members in sources.items():
         for file in members:
             first, other = seen.setdefault(file.place, (path, file.name))
+            if other != file.name:
+                rule = f"is the same file as {other}, and would be counted twice"
+                raise ArgumentError(file.name, rule, None, "Leave out one of the two files")
             if first != path:
                 a, b = redacted_address(first), redacted_address(path)
                 rule = f"is in both {a} and {b}, and would be counted twice"
                 raise ArgumentError(file.name, rule, None, f"Leave out {a} or {b}")
-            if other != file.name:
-                rule = f"is the same file as {other}, and would be counted twice"
-                raise ArgumentError(file.name, rule, None, "Leave out one of the two files")
 
 
 @dataclass
@@ -310,8 +310,8 @@ class DuplicateCheck:
                 refuse_copies(name, counted.tallies)
 
     def refuse_sums(self) -> None:
-        """Refuse files with the counts of several others."""
-        for before in self.counts.values():
+        """Refuse files with the counts of several others; arguments are compared when added."""
+        for before in self.counts.values() if self.many > len(self.paths) else ():
             before.require_no_sums()
 
 

@@ -54,6 +54,8 @@ if TYPE_CHECKING:
 
 FILES = "file"  # what --by calls the column of the files themselves
 _NO_CHANCE = 1e-9  # the probability below which equal counts are those of the same reports
+_RARE = 1e-3  # the probability below which equal counts are named
+_SELDOM = "Chance makes such equal counts in fewer than 1 of 1,000 cases"
 _NO_TWIN = 1e-15  # the same of counts that are looked for in many files, night after night
 ALL_FILES = "the sum of all files"
 NOT_BY_GROUPS = "needs a tally of groups, but this tally was counted for all people together"
@@ -447,11 +449,17 @@ class CountsBefore:
             chance = min(tally.chance_of_a_twin for tally in tallies.values())
             if (both and alone) or chance * pairs < _NO_CHANCE:
                 raise _counted_twice(f"{other} and {path}")
+            if chance * pairs < _RARE:
+                warning(
+                    f"{other} and {path} have equal counts, and both were counted. {_SELDOM}. If "
+                    "they hold the same reports, leave out one of the two files, and count again."
+                )
         self.sums.add(path, tallies)
 
     def require_no_sums(self) -> None:
         """Refuse files that have the counts of several others, as where files were compacted."""
-        if (equal := self.sums.equal(_NO_CHANCE)) is None:
+        refused = self.sums.equal(_NO_CHANCE)
+        if (equal := refused or self.sums.equal(_RARE)) is None:
             return
         from warner.app.new_study.text import listed
         from warner.results.from_tally import label
@@ -464,6 +472,12 @@ class CountsBefore:
             f"{listed(many)}"
         )
         one = "the first ones" if len(few) > 1 else few[0]
+        if refused is None:
+            warning(
+                f"These reports may be counted twice: {got}. {_SELDOM}. If they are the same "
+                f"reports, leave out {one} or the {len(many):,} others, and count again."
+            )
+            return
         different = "If their reports are from different people, add --allow-equal"
         remedy = f"Leave out {one} or the {len(many):,} others. {different}"
         raise ArgumentError("reports", "must not be counted twice", got, remedy)
@@ -546,8 +560,14 @@ def say_written(path: str) -> None:
 
 
 def refuse_overwriting(output: str | None, *inputs: str) -> None:
-    """Refuse an output that is one of the inputs, by its name or as standard input."""
-    if output in (None, "-") or not Path(str(output)).is_file():
+    """Refuse an output that is one of the inputs, or that lies in a folder that is not there."""
+    if output in (None, "-"):
+        return
+    # Before hours of work, at the end of which nothing could be written.
+    if not Path(str(output)).resolve().parent.is_dir():
+        rule = f"cannot be written, because there is no folder {Path(str(output)).parent}"
+        raise ArgumentError(str(output), rule, None, "Make the folder, or correct its name")
+    if not Path(str(output)).is_file():
         return
     target = Path(str(output)).stat()
     for path in inputs:

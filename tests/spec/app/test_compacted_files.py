@@ -53,6 +53,31 @@ def test_a_file_that_was_compacted_is_not_counted_beside_its_parts(
     tally("lake", *options)
 
 
+@pytest.mark.parametrize(
+    "arguments", [["lake"], ["lake/0.parquet", "lake/1.parquet", "lake/z.parquet"]]
+)
+def test_counts_that_are_hardly_chance_are_named_once(lake: Path, arguments: list[str]) -> None:
+    """Rejects the silence on a compacted file of one question, whose counts can be chance."""
+    study = '[attributes.smokes]\nvalues = ["no", "yes", "often"]\nmechanism = "RandomizedResponse"'
+    Path("study.toml").write_text(f"{study}\nepsilon = 1.0\n")
+    for path in Path("lake").iterdir():
+        path.unlink()
+    parts = [rows(12000), rows(12002)]
+    for i, part in enumerate(parts):
+        pq.write_table(part, f"lake/{i}.parquet")
+    assert "counted twice" not in tally(*arguments[:2]).stderr
+    _write("lake/z.parquet", parts)
+    done = tally(*arguments)
+    twice = (
+        "counted twice: lake/z.parquet, with the same counts as 2 others together: lake/0.parquet"
+    )
+    assert done.stderr.count(twice) == 1 and "fewer than 1 of 1,000 cases" in done.stderr
+    assert "counted twice" not in tally(*arguments, "--allow-equal").stderr
+    _write("lake/1.parquet", parts[:1])
+    Path("lake/z.parquet").unlink()
+    assert "lake/0.parquet and lake/1.parquet have equal counts, and" in tally("lake").stderr
+
+
 def test_a_compacted_file_is_known_among_many(lake: Path) -> None:
     """Rejects runs of files that end where the compacted one stands between its parts."""
     parts = _parts(16, 3000)

@@ -135,6 +135,12 @@ def test_a_file_that_is_named_twice_is_no_copy(lake: Path) -> None:
     done = tally("lake", ok=False)
     said = "lake/z.parquet: is the same file as lake/a.parquet, and would be counted twice. Leave"
     assert f"{said} out one of the two files." in done.stderr
+    done = tally("lake/a.parquet", "lake/z.parquet", ok=False)
+    assert said in done.stderr
+    # Rejects a count of hours, at the end of which there is no folder for the tally.
+    done = run("tally", "lake", "--study", "study.toml", "-o", "nope/t.json", ok=False)
+    said = "nope/t.json: cannot be written, because there is no folder nope. Make the folder"
+    assert done.stderr.startswith(f"Error: {said}")
     Path("lake/z.parquet").unlink()
     tally("./lake/**")  # names the folder, and then its files
     assert load_tallies("t.json")["smokes"].n == 80
