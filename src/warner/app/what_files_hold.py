@@ -563,10 +563,7 @@ def refuse_overwriting(output: str | None, *inputs: str) -> None:
     """Refuse an output that is one of the inputs, or that lies in a folder that is not there."""
     if output in (None, "-"):
         return
-    # Before hours of work, at the end of which nothing could be written.
-    if not Path(str(output)).resolve().parent.is_dir():
-        rule = f"cannot be written, because there is no folder {Path(str(output)).parent}"
-        raise ArgumentError(str(output), rule, None, "Make the folder, or correct its name")
+    require_folder_of(str(output))
     if not Path(str(output)).is_file():
         return
     target = Path(str(output)).stat()
@@ -578,6 +575,13 @@ def refuse_overwriting(output: str | None, *inputs: str) -> None:
         if os.path.samestat(target, status):
             rule = "must not be one of the inputs"
             raise ArgumentError("--output", rule, str(output), "Choose another name")
+
+
+def require_folder_of(path: str) -> None:
+    """Refuse a file to be written in a folder that is not there, before hours of work."""
+    if not Path(path).resolve().parent.is_dir():
+        rule = f"cannot be written, because there is no folder {Path(path).parent}"
+        raise ArgumentError(path, rule, None, "Make the folder, or correct its name")
 
 
 def refuse_shared_outputs(*outputs: tuple[str, str | None]) -> None:

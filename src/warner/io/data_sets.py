@@ -103,14 +103,16 @@ def files_of(path: str, left_out: list[str] | None = None) -> list[DataFile]:
         left_out += [file.path for file in every if ending(file.path) not in suffixes]
     if not files:
         rule = f"has no files whose names end in {', '.join(suffixes)}"
-        raise FileError(redacted_address(path), rule, None, _of_folders(path) or "Check the path")
+        packed = [file.name for file in every if ending(file.path) in (".gz", ".zst", ".zip")]
+        remedy = f"Unpack the compressed files, such as {packed[0]}" if packed else "Check the path"
+        raise FileError(redacted_address(path), rule, None, _of_folders(path) or remedy)
     return files
 
 
 def _of_folders(pattern: str) -> str | None:
     """Where files are that a pattern missed, because they lie in folders of its folder."""
     deeper = str(Path(pattern).parent / "**" / Path(pattern).name)
-    if is_remote(pattern) or "**" in pattern or not matching(deeper):
+    if Path(pattern).is_dir() or is_remote(pattern) or "**" in pattern or not matching(deeper):
         return None
     return f"The files lie in folders below. Name the folder, or write '{deeper}'"
 

@@ -580,6 +580,8 @@ class Tally(Hinting):
                 rule = f"must name public columns ({', '.join(self.names)}), each of them once"
             hints = [meant(str(name), self.names) for name in names if name not in self.names]
             remedy = next(filter(None, hints), None)
+            if hints and self.names and remedy is None:
+                remedy = f"Count the reports again: warner tally --by {','.join(map(str, names))}"
             raise ArgumentError("by", rule, ", ".join(map(show, names)) or "none", remedy)
         axes = [self.names.index(name) for name in names]
         coarse = [tuple(key[axis] for axis in axes) for key in self._keys]

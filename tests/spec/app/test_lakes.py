@@ -203,6 +203,22 @@ def test_report_files_of_warner_beside_others_are_named(lake: Path) -> None:
 def test_a_folder_that_is_not_there_is_said_not_to_be_there(lake: Path) -> None:
     """Rejects the advice about endings of files for a folder whose name was misspelt."""
     assert "lak/: does not exist. Check the path." in tally("lak/", ok=False).stderr
+    # Rejects "The files lie in folders below" of an empty folder, which matches itself.
+    Path("empty").mkdir()
+    assert tally("empty", ok=False).stderr.rstrip().endswith(".csv. Check the path.")
+    Path("empty/a.csv.gz").write_bytes(b"")
+    said = tally("empty", ok=False).stderr
+    assert "Unpack the compressed files, such as empty/a.csv.gz." in said
+    said = tally("lake", "--checkpoint", "nope/c.jsonl", ok=False).stderr
+    assert "nope/c.jsonl: cannot be written, because there is no folder nope. Make" in said
+
+
+def test_a_tally_of_other_groups_is_to_be_counted_again(lake: Path) -> None:
+    """Rejects the names of the columns that are there, without a way to those that are not."""
+    tally("lake", "--by", "ward")
+    said = run("estimate", "t.json", "--by", "ward,day", ok=False).stderr
+    assert "Count the reports again: warner tally --by ward,day." in said
+    assert "Count" not in run("estimate", "t.json", "--by", "wards", ok=False).stderr
 
 
 def test_messages_name_the_file_first_and_in_one_line(lake: Path) -> None:

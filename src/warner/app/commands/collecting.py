@@ -49,6 +49,7 @@ from warner.app.what_files_hold import (
     refuse_overwriting,
     refuse_repeated,
     refuse_shared_outputs,
+    require_folder_of,
     say_written,
     warn_of_simulation,
     write_tallies,
@@ -550,6 +551,8 @@ def tally(
     """
     refuse_overwriting(output, *reports, *([study] if study else []), *counts)
     require_tally_ending(output)
+    if checkpoint is not None:
+        require_folder_of(checkpoint)
     plan = None if study is None else Study.load(study)
     if plan is None and require_headers is False:
         raise ArgumentError("--of-this-study", "needs --study, which says what the reports are")
