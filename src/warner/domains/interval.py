@@ -374,7 +374,8 @@ class Dates(Domain):
         if isinstance(date, str):
             date = self._parsed(date)
         elif isinstance(date, datetime.datetime):
-            date = date.date()
+            # pandas has times of other years, which have no date.
+            date = date.date() if 1 <= date.year <= _LAST.year else None
         if not isinstance(date, datetime.date):
             return None
         if self.unit == "month":

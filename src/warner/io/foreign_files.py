@@ -52,6 +52,7 @@ from warner.io.frames import (
     batches,
     by_days,
     checked_groups,
+    entries,
     records_column,
     report_columns,
     require_questions,
@@ -692,7 +693,7 @@ def _first_wrong(lazy: Any, columns: ReportColumns, by: By) -> int | None:
         try:
             columns.read(rows)
             if by and len(rows):
-                checked_groups({name: rows[name].to_list() for name in by}, by, len(rows))
+                checked_groups({name: entries(rows[name], name) for name in by}, by, len(rows))
         except ReportError:
             return True
         return False

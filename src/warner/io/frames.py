@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, Literal
@@ -438,7 +439,7 @@ class GroupedFrame:
             keys = self._lazy.select(*self._keys.values())
             # A GROUP BY, because Ibis has no distinct rows on every engine.
             table = keys.group_by(names).agg(nw.len().alias("seen")).collect()
-            rows = list(zip(*(table[name].to_list() for name in names), strict=True))
+            rows = self._rows_of_keys(table)
             if not rows:
                 raise EmptyError("data", "holds no reports")
             values = map(list, zip(*rows, strict=True))
@@ -447,6 +448,11 @@ class GroupedFrame:
             # Several raw values, such as the days of a week, may be of one group.
             self._group_of = dict(zip(rows, self._groups.place.tolist(), strict=True))
         return self._groups
+
+    def _rows_of_keys(self, rows: Any) -> list[tuple[Any, ...]]:
+        """The values of the public columns in each row."""
+        columns = (entries(rows[key], n) for key, n in zip(self._keys, self._by, strict=True))
+        return list(zip(*columns, strict=True))
 
     def groups_of_rows(self) -> Groups | None:
         """The group of each row that :meth:`rows` gave last; None without public columns."""
@@ -489,7 +495,7 @@ class GroupedFrame:
             arrays[name] = code.astype(smallest_dtype(size))
         if not repeats.sum():
             raise EmptyError("data", "holds no reports")
-        self._last = list(zip(*(rows[name].to_list() for name in keys), strict=True))
+        self._last = self._rows_of_keys(rows)
         return arrays, repeats
 
     def counts(self, columns: Mapping[str, int]) -> np.ndarray:
@@ -528,6 +534,15 @@ def _integers(series: Any) -> np.ndarray:
         return np.array([int(entry) for entry in series.to_list()], dtype=np.int64)
     array: np.ndarray = series.cast(nw.Int64).to_numpy()
     return array
+
+
+def entries(series: Any, name: str) -> list[Any]:
+    """The values of a public column of a frame."""
+    with suppress(OverflowError, ValueError):  # a time without a date in Python, such as infinity
+        return list(series.to_list())
+    rule, got = "must be of the years 1 to 9999 in every row", "a time beyond these years"
+    remedy = "Look for times that were written in another unit, such as seconds or milliseconds"
+    raise ReportError(f"data: public column {name!r}", rule, got, remedy)
 
 
 def checked_groups(
@@ -656,7 +671,7 @@ class FrameSource:
             first = many
         if not by or first is None:
             return Batch(columns)
-        groups = checked_groups({name: rows[name].to_list() for name in by}, by, len(rows))
+        groups = checked_groups({name: entries(rows[name], name) for name in by}, by, len(rows))
         if (first != 1).any():
             groups = replace(groups, place=np.repeat(groups.place, first))
         return Batch(columns, groups)

@@ -11,6 +11,7 @@ from typing import Any
 
 import duckdb
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -21,7 +22,7 @@ from warner import Categorical, RandomizedResponse, Study, io
 from warner.app.expected_groups import require_groups
 from warner.app.what_files_hold import CountsBefore
 from warner.domains.interval import Dates
-from warner.errors import ArgumentError, FileError, StudyError
+from warner.errors import ArgumentError, FileError, ReportError, StudyError
 from warner.io.foreign_files import open_foreign, tally_foreign
 from warner.io.public_values import AnswerCopyCheck
 from warner.reports.public_columns import PublicColumn
@@ -669,6 +670,21 @@ def test_a_time_counts_on_its_date_in_the_time_zone_of_the_file(
     assert set(io.read_public("reports.csv")["visit"]) == {week}
     column = pq.read_table("answers.parquet")["visit"]
     assert set(Dates("week").decode(Dates("week").encode(column))) == {week}
+
+
+@pytest.mark.parametrize("frame", [pa.Table.to_reader, pa.Table.to_pandas, pl.from_arrow, None])
+def test_a_time_that_has_no_date_is_refused(frame: Any, tmp_path: Path) -> None:
+    """Rejects the error of Python for infinity, and for milliseconds that were read as seconds."""
+    times = pa.array([0, 1_700_000_000_000], pa.int64()).cast(pa.timestamp("s"))
+    table = pa.table({"visit": times.cast(pa.timestamp("ms")), "smokes_report": [0, 1]})
+    mechanisms, by = Study.parse(ONE).mechanisms, {"visit": Dates("week")}
+    with pytest.raises(ReportError, match="'visit': must be (of the years|a date)") as caught:
+        if frame is None:
+            pq.write_table(table, tmp_path / "lake.parquet")
+            tally_foreign(open_foreign(str(tmp_path / "lake.parquet")), mechanisms, by=by)
+        else:
+            mechanisms["smokes"].tally(frame(table), by, column="smokes_report")
+    assert frame is not None or "The first wrong row is data row 2." in str(caught.value)
 
 
 def test_times_of_two_time_zones_in_one_column_are_refused(here: Path) -> None:
