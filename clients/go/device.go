@@ -161,7 +161,9 @@ func (d *Device) post(address string, body []byte) string {
 		return map[bool]string{true: "unspent", false: "spent"}[*said.Spent == 0]
 	case address == "reports" && reply.StatusCode == 202 && said.Accepted != nil && *said.Accepted == 1:
 		return "sent"
-	case reply.StatusCode < 400 || reply.StatusCode >= 500 || reply.StatusCode == 429 || said.Error == "":
+	case reply.StatusCode < 400 || reply.StatusCode >= 500 || said.Error == "":
+		return "busy"
+	case reply.StatusCode == 408 || reply.StatusCode == 429:
 		return "busy"
 	}
 	refused := map[string]string{

@@ -130,7 +130,7 @@ class Device(address: String, private val folder: File, private val key: ByteArr
             address == "spent" && status == 200 && said?.opt("spent") == 0 -> "unspent"
             address == "spent" && status == 200 && said?.opt("spent") == 1 -> "spent"
             address == "reports" && status == 202 && said?.opt("accepted") == 1 -> "sent"
-            status !in 400..499 || status == 429 || error == null -> "busy"
+            status !in 400..499 || status == 408 || status == 429 || error == null -> "busy"
             else -> REFUSED[error] ?: "rejected"
         }
     }

@@ -66,7 +66,7 @@ public actor Device {
         if address == "spent" && status == 200 && said["spent"] == .number(0) { return "unspent" }
         if address == "spent" && status == 200 && said["spent"] == .number(1) { return "spent" }
         if address == "reports" && status == 202 && said["accepted"] == .number(1) { return "sent" }
-        guard (400..<500).contains(status), status != 429, let error = said["error"].text else { return "busy" }
+        guard (400..<500).contains(status), ![408, 429].contains(status), let error = said["error"].text else { return "busy" }
         return ["closed": "closed", "not_open": "not-open", "not_invited": "not-invited",
                 "other_study": "other-study"][error] ?? "rejected"
     }

@@ -10,7 +10,6 @@ import { buildSync } from "esbuild";
 const here = dirname(fileURLToPath(import.meta.url));
 const root = resolve(here, "../..");
 const browser = join(root, "src/warner/browser");
-const statics = join(root, "src/warner/collector/static");
 const [folder] = process.argv.slice(2);
 
 const NOTE = "// One file, made from modules/ by `make browser-module`; comments and types stand there.";
@@ -30,7 +29,7 @@ writeFileSync(join(folder ?? browser, "warner.js"), built());
 if (folder !== undefined) {
   const about = JSON.parse(readFileSync(join(browser, "package.json"), "utf8"));
   const scripts = about.files.filter((name) => name.endsWith(".js") && name !== "warner.js");
-  for (const name of scripts) cpSync(join(statics, name), join(folder, name));
+  for (const name of scripts) cpSync(join(browser, name), join(folder, name));
   for (const path of [join(browser, "package.json"), join(browser, "README.md"), join(root, "LICENSE")]) {
     cpSync(path, join(folder, basename(path)));
   }

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import warner
+from tests.js._node import node
 from tests.spec.app._command import run
 from warner.collector.pages.survey import survey_page
 from warner.collector.web.responses import REASONS
@@ -170,6 +171,46 @@ def test_every_command_of_the_guide_runs(servers: _Servers) -> None:
     codes = Path("codes.csv").read_text().splitlines()
     assert len(Path("more.csv").read_text().splitlines()) == 21
     assert len(codes) == 301 and "https://survey.example.org/#code=" in codes[1]
+
+
+def test_a_program_in_node_is_installed_and_counted_by_the_lines_of_the_guide(
+    servers: _Servers, tmp_path: Path
+) -> None:
+    """Rejects a package that lacks a file of its own, and a device that ends before it sends."""
+    text = GUIDE.read_text()
+    (lines,) = re.findall(r"```js\n(.*?)```", text, re.S)
+    (install,) = re.findall(r"```sh\n(npm pack.*?)```", text, re.S)
+    app = tmp_path / "app"
+    app.mkdir()
+    (app / "package.json").write_text('{"private": true, "type": "module"}')
+    (app / "device.mjs").write_text(lines)
+    (app / "parts.mjs").write_text(
+        'for (const part of ["send", "outbox", "memo"]) await import(`warner-survey/${part}`);'
+    )
+    node("--version")
+    for command in install.replace("python -c", f"{sys.executable} -c").strip().splitlines():
+        done = subprocess.run(
+            ["sh", "-c", command], cwd=app, capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    node(str(app / "parts.mjs"))
+    study, _ = re.findall(r"```toml\n(.*?)```", text, re.S)
+    Path("habits.toml").write_text(study)
+    servers.start("warner collect serve habits.toml", _HERE)
+    (token,) = servers.ready()
+    address = servers.addresses[_HERE]
+    (app / "run.mjs").write_text(
+        'import { send } from "./device.mjs";\n'
+        f'console.log(await send("{address}", {{ smokes: "never", drinks: 7 }}));'
+    )
+    said = [node(str(app / "run.mjs")) for _ in range(2)]
+    assert said == ["sent\n", "sent\n"]
+    Path("token.txt").write_text(token)
+    given = (address, "--token-file", "token.txt")
+    run("collect", "close", *given)
+    assert node(str(app / "run.mjs")) == "sent\n"
+    run("collect", "pull", *given, "-o", "tally.json")
+    assert load_tallies("tally.json")["smokes"].n == 1
 
 
 def test_the_ward_and_the_consent_of_the_guide_are_what_the_page_shows(

@@ -7,16 +7,14 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { pathToFileURL } from "node:url";
 
-const source = (path) => new URL(`../../src/warner/${path}`, import.meta.url);
 const [{ served }, ...cases] = JSON.parse(
   readFileSync(new URL("../vectors/draws.json", import.meta.url), "utf8")).cases;
 
-// The files lie side by side where they are served.
 const folder = mkdtempSync(join(tmpdir(), "warner-"));
 after(() => rmSync(folder, { recursive: true }));
 writeFileSync(join(folder, "package.json"), '{"type": "module"}');
-for (const path of ["browser/warner.js", ...["send", "outbox", "memo"].map((name) => `collector/static/${name}.js`)]) {
-  cpSync(source(path), join(folder, path.split("/").at(-1)));
+for (const name of ["warner.js", "send.js", "outbox.js", "memo.js"]) {
+  cpSync(new URL(`../../src/warner/browser/${name}`, import.meta.url), join(folder, name));
 }
 const at = (name) => import(pathToFileURL(join(folder, name)));
 globalThis.location = {}; // as in a page
@@ -34,7 +32,9 @@ async function collecting(text, act, status = () => "open") {
     if (url.pathname.endsWith("study.json")) return new Response(text());
     if (url.pathname.endsWith("healthz")) return Response.json({ status: status() });
     bodies.push(request.body);
-    if (status() === "closed") return Response.json({ error: "closed" }, { status: 410 });
+    const now = status();
+    if (now === "closed") return Response.json({ error: "closed" }, { status: 410 });
+    if (now === "slow") return Response.json({ error: "slow" }, { status: 408 });
     return Response.json({ accepted: 1 }, { status: 202 });
   };
   try {
@@ -254,6 +254,25 @@ test("send: a report that a closing refused is sent again when the survey is ope
     assert.equal(bodies.length, 2);
     assert.deepEqual(bodies[0], bodies[1]);
   });
+});
+
+test("send: a report that arrived too slowly is sent again", async () => {
+  // Rejects a program that says "rejected" on a bad connection, and whose report is lost.
+  const collector = "https://slow.example.org/";
+  Object.assign(globalThis, { addEventListener: (_, over) => over(), removeEventListener: () => {} });
+  try {
+    await keeping(async () => {
+      const states = ["open", "slow", "slow", "open"];
+      const bodies = await collecting(() => OPEN, async () => {
+        assert.equal(await send(ANSWERS, { collector, public: PUBLIC }), "sent");
+      }, () => states.shift());
+      assert.equal(bodies.length, 3);
+      assert.equal(new Set(bodies.map((body) => body.toString())).size, 1);
+    });
+  } finally {
+    delete globalThis.addEventListener;
+    delete globalThis.removeEventListener;
+  }
 });
 
 test("send: a report to a survey that stays closed is given up after a week", async () => {

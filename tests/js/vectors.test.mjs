@@ -201,65 +201,121 @@ for (const file of ["rounds.json", "drawn_rounds.json"]) {
   });
 }
 
-test("rounds.json: a program in Node.js keeps its permanent reports in a file, as the guide says", async () => {
-  // Rejects lines that draw another permanent report in the next round, or at the next start.
+/** The device that the guide has for Node.js, in a folder of its own, against a collector with `reply(body)` and `text()`. */
+async function withDevice(text, reply, act) {
   const guide = readFileSync(new URL("../../docs/guides/collecting.md", import.meta.url), "utf8");
-  const [, text] = guide.match(/```js\n(.*?memosOf.*?)```/s);
+  const [, lines] = guide.match(/```js\n(.*?memosOf.*?)```/s);
   const module = new URL("../../src/warner/browser/warner.js", import.meta.url).href;
   const folder = mkdtempSync(join(tmpdir(), "warner-"));
-  const [{ served }] = read("rounds.json");
-  const survey = { ...JSON.parse(served), access: "open", public: [] };
-  const answers = { smokes: "nie", drinks: 3, place: [1, 1], hours: 4.5, fit: true };
-  const [before, { fetch }] = [process.cwd(), globalThis];
+  const [before, { fetch }, { warn }] = [process.cwd(), globalThis, console];
   process.chdir(folder);
-  try {
-    const memos = [];
-    let round = 0;
-    globalThis.fetch = async (url) => {
+  console.warn = () => {};
+  globalThis.fetch = async (url, request) => {
+    if (request === undefined) {
       assert.equal(String(url), "https://survey.example.org/study.json");
-      const study = String(round).padStart(64, "0"); // each round is a study of its own
-      const repeat = { ...survey.repeat, round: Math.min(round, 3) };
-      return new Response(JSON.stringify({ ...survey, study, repeat }));
-    };
-    const bodies = new Set();
+      return text();
+    }
+    assert.equal(`${request.method} ${url}`, "POST https://survey.example.org/reports");
+    assert.deepEqual(request.headers, { "Content-Type": "application/octet-stream" });
+    return reply(request.body);
+  };
+  let starts = 0;
+  try {
+    await act(async () => { // the program starts
+      starts += 1;
+      writeFileSync(`start${starts}.mjs`, lines.replace('"warner-survey"', JSON.stringify(module)));
+      return (await import(pathToFileURL(join(folder, `start${starts}.mjs`)).href)).send;
+    });
+  } finally {
+    process.chdir(before);
+    globalThis.fetch = fetch;
+    console.warn = warn;
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const ROUNDS = { ...JSON.parse(read("rounds.json")[0].served), access: "open", public: [] };
+const OF_ROUNDS = { smokes: "nie", drinks: 3, place: [1, 1], hours: 4.5, fit: true };
+const HERE = "https://survey.example.org";
+
+/** The survey of a round, which is a study of its own. */
+function surveyOf(round) {
+  const repeat = { ...ROUNDS.repeat, round: Math.min(round, 3) };
+  return new Response(JSON.stringify({ ...ROUNDS, study: String(round).padStart(64, "0"), repeat }));
+}
+
+test("rounds.json: a program in Node.js keeps its permanent reports in a file, as the guide says", async () => {
+  // Rejects lines that draw another permanent report in the next round, or at the next start.
+  let [round, sent] = [0, []];
+  const lost = (body) => { // no reply comes
+    sent.push(Buffer.from(body).toString("hex"));
+    throw new TypeError("fetch failed");
+  };
+  await withDevice(() => surveyOf(round), lost, async (start) => {
+    const [bodies, memos] = [new Set(), []];
     for (round of [1, 2, 3]) {
-      writeFileSync(`round${round}.mjs`, text.replace('"warner-survey"', JSON.stringify(module)));
-      const { bodyOfRound } = await import(pathToFileURL(join(folder, `round${round}.mjs`)).href);
-      const sent = await bodyOfRound("https://survey.example.org", answers);
-      assert.equal(sent.length, 36 + warner.submissionLength(survey));
+      const send = await start();
+      sent = [];
+      assert.equal(await send(HERE, OF_ROUNDS), "later");
+      assert.equal(sent[0].length, 2 * (36 + warner.submissionLength(ROUNDS)));
       // Rejects a person who counts twice because the program started twice in the round.
-      const again = ["https://survey.example.org/", "https://survey.example.org"];
-      for (const one of await Promise.all(again.map((address) => bodyOfRound(address, answers)))) {
-        assert.deepEqual(one, sent);
-      }
-      bodies.add(sent.toString("hex"));
+      await Promise.all([`${HERE}/`, HERE].map((address) => send(address, OF_ROUNDS)));
+      assert.deepEqual(sent, [sent[0], sent[0], sent[0]]);
+      bodies.add(sent[0]);
       memos.push(readFileSync("memos.json", "utf8"));
-      const wrong = { ...answers, smokes: "no answer of it" };
-      await assert.rejects(bodyOfRound("https://survey.example.org", wrong), { code: "bad_answer", place: "smokes" });
-      await assert.rejects(bodyOfRound("https://survey.example.org", { ...answers, zoom: 1 }), {
-        message: "zoom: is no question of the survey.",
-      });
+      const wrong = { ...OF_ROUNDS, smokes: "no answer of it" };
+      await assert.rejects(send(HERE, wrong), { code: "bad_answer", place: "smokes" });
+      await assert.rejects(send(HERE, { ...OF_ROUNDS, zoom: 1 }), { message: "zoom: is no question of the survey." });
+      assert.equal(sent.length, 3);
     }
     assert.equal(bodies.size, 3);
     assert.deepEqual(memos, [memos[0], memos[0], memos[0]]);
     round = 4; // two calls at once, of which neither has the bytes
-    const { bodyOfRound } = await import(pathToFileURL(join(folder, "round3.mjs")).href);
-    const both = await Promise.all([1, 2].map(() => bodyOfRound("https://survey.example.org", answers)));
-    assert.deepEqual(both[0], both[1]);
-    const others = survey.questions.find(({ name }) => name === "smokes").domain.values;
-    assert.ok(others.length > survey.repeat.values);
-    const all = others.map((smokes) => () => bodyOfRound("https://survey.example.org", { ...answers, smokes }));
+    sent = [];
+    const send = await start();
+    await Promise.all([1, 2].map(() => send(HERE, OF_ROUNDS)));
+    assert.deepEqual(sent, [sent[0], sent[0]]);
+    const others = ROUNDS.questions.find(({ name }) => name === "smokes").domain.values;
+    assert.ok(others.length > ROUNDS.repeat.values);
     await assert.rejects(async () => {
-      for (const one of all) {
+      for (const smokes of others) {
         round += 1;
-        await one();
+        await send(HERE, { ...OF_ROUNDS, smokes });
       }
     }, /smokes: has a new answer more than values/);
-  } finally {
-    process.chdir(before);
-    globalThis.fetch = fetch;
-    rmSync(folder, { recursive: true });
-  }
+  });
+});
+
+test("rounds.json: the program of the guide says what became of a report, and sends no counted one again", async () => {
+  // Rejects lines that take the page of a proxy for a reply, give a lost report up, or forget a counted one.
+  const refusal = (status, error) => () => Response.json({ error, message: "Words." }, { status });
+  const page = (status) => () => new Response("<!doctype html>", { status });
+  let [text, reply, sent] = [() => surveyOf(1), null, []];
+  const collector = (body) => {
+    sent.push(Buffer.from(body).toString("hex"));
+    return reply();
+  };
+  await withDevice(() => text(), collector, async (start) => {
+    const send = await start();
+    for (const [answer, outcome] of [
+      [() => { throw new TypeError("fetch failed"); }, "later"],
+      [page(502), "later"], [page(200), "later"], [page(403), "later"],
+      [refusal(503, "unavailable"), "later"], [refusal(429, "too_many"), "later"], [refusal(408, "slow"), "later"],
+      [refusal(425, "not_open"), "later"], [refusal(410, "closed"), "closed"], [refusal(409, "other_study"), "other_study"],
+      [() => Response.json({ accepted: 1 }, { status: 202 }), "sent"],
+    ]) {
+      reply = answer;
+      assert.equal(await send(HERE, OF_ROUNDS), outcome);
+    }
+    assert.deepEqual(new Set(sent).size, 1);
+    assert.equal(sent.length, 11);
+    reply = null; // it is asked no more in this round
+    for (const again of [send, await start()]) assert.equal(await again(HERE, OF_ROUNDS), "sent");
+    assert.equal(sent.length, 11);
+    for (text of [() => { throw new TypeError("fetch failed"); }, page(502)]) {
+      assert.equal(await send(HERE, OF_ROUNDS), "later");
+    }
+  });
 });
 
 test("rounds.json: no permanent report has a number that its mechanism never draws", async () => {

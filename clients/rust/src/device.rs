@@ -168,11 +168,12 @@ impl Device {
             ("spent", 200, _) if said["spent"] == 0 => "unspent",
             ("spent", 200, _) if said["spent"] == 1 => "spent",
             ("reports", 202, _) if said["accepted"] == 1 => "sent",
-            (_, 400..=428 | 430..=499, Some("closed")) => "closed",
-            (_, 400..=428 | 430..=499, Some("not_open")) => "not-open",
-            (_, 400..=428 | 430..=499, Some("not_invited")) => "not-invited",
-            (_, 400..=428 | 430..=499, Some("other_study")) => "other-study",
-            (_, 400..=428 | 430..=499, Some(_)) => "rejected",
+            (_, 408 | 429, _) => "busy",
+            (_, 400..=499, Some("closed")) => "closed",
+            (_, 400..=499, Some("not_open")) => "not-open",
+            (_, 400..=499, Some("not_invited")) => "not-invited",
+            (_, 400..=499, Some("other_study")) => "other-study",
+            (_, 400..=499, Some(_)) => "rejected",
             _ => "busy",
         }
     }

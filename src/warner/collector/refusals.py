@@ -39,6 +39,9 @@ class Refused(WarnerError):
         return type(self), (self.name, *self._parts, self.position)
 
 
+READ_AGAIN = "Read study.json from this collector again, and make the report for that study"
+"""What a device of another study does, be it a page or a program."""
+
 NAMES = {
     "malformed": "bytes that are no submissions of this study",
     "other_study": "submissions of another study",

@@ -26,7 +26,7 @@ from warner._core.checks import unknown
 from warner._core.errors import ArgumentError, FileError, MismatchError
 from warner._core.text import visible
 from warner.collector.access import ID_BYTES, MOST_INVITED, invitations_body
-from warner.collector.refusals import Refused
+from warner.collector.refusals import READ_AGAIN, Refused
 from warner.collector.submissions import HEAD_BYTES, SubmissionFormat
 from warner.domains import Domain
 from warner.io.file_format import from_file
@@ -347,7 +347,7 @@ class Remote:
                 "this address only leads to another address. Give the address that a browser "
                 "shows after it has opened this address"
             )
-        text = text.removesuffix(". Reload the page")  # a program has no page
+        text = text.removesuffix(f". {READ_AGAIN}")  # a command takes the study from its file
         rule = f"refused the request with status {error.code}, {name}" + (
             f": {text}" if text else ""
         )

@@ -24,7 +24,7 @@ import numpy as np
 
 from warner._core.errors import ArgumentError, ReportError
 from warner.collector.access import ID_BYTES
-from warner.collector.refusals import Refused
+from warner.collector.refusals import READ_AGAIN, Refused
 from warner.collector.tokens import TOKEN_BYTES, TokenChecker
 from warner.domains import Domain
 from warner.mechanisms import Mechanism
@@ -136,8 +136,7 @@ class SubmissionFormat:
             raise Refused("malformed", _PLACE, rule)
         if body[:HEAD_BYTES] != self.head:
             rule = "belong to another study, or to another version of this study"
-            remedy = "Reload the page"
-            raise Refused("other_study", _PLACE, rule, None, remedy)
+            raise Refused("other_study", _PLACE, rule, None, READ_AGAIN)
         count, left = divmod(len(body) - HEAD_BYTES, self.length)
         if left or not 1 <= count <= MOST:
             rule = f"must be 1 to {MOST:,} submissions of {self.length} bytes each"

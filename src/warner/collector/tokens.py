@@ -34,7 +34,7 @@ import numpy as np
 
 from warner._core.errors import ArgumentError, FileError
 from warner.collector.access import ALPHABET, CODE_LETTERS, ID_BYTES, plain_code
-from warner.collector.refusals import Refused
+from warner.collector.refusals import READ_AGAIN, Refused
 from warner.collector.survey_document import draw_of
 from warner.studies.study import Study
 
@@ -323,7 +323,7 @@ def request_in(body: bytes, layout: str) -> tuple[str, bytes]:
             "must have the form in which devices ask for tokens",
         )
     if not body.startswith(head):
-        raise Refused("other_study", "request", "belongs to another study", None, "Reload the page")
+        raise Refused("other_study", "request", "belongs to another study", None, READ_AGAIN)
     return code, body[len(head) + CODE_LETTERS :]
 
 

@@ -189,9 +189,9 @@ def test_a_study_in_rounds_gets_what_keeps_the_permanent_reports_and_says_so() -
     repeat = "[repeat]\nrounds = 5\nround = 1\nforever = 2.0\nvalues = 2\n"
     Path("study.toml").write_text(repeat + STUDY_EMBED)
     done = run("study", "embed", "study.toml", "-o", "page", "--force")
-    static = resources.files("warner").joinpath("collector", "static")
+    scripts = resources.files("warner").joinpath("browser")
     for name in ("memo.js", "outbox.js"):
-        assert Path("page", name).read_bytes() == static.joinpath(name).read_bytes()
+        assert Path("page", name).read_bytes() == scripts.joinpath(name).read_bytes()
         assert f'href="{name}" integrity="{integrity(name)}"' in done.stderr
     told = " ".join(done.stderr.split())
     assert "memo.js keeps the person's permanent reports in the browser's storage" in told

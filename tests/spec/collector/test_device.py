@@ -286,7 +286,7 @@ def test_refusals_have_the_words_of_the_collector(tmp_path: Path) -> None:
         other = warner.Study.parse(SERVED.replace("epsilon = 1.0", "epsilon = 1.5"))
         with pytest.raises(Refused, match="study file with which") as refused:
             warner.Device(other, address(port), tmp_path / "other").send(ANSWERS)
-        assert refused.value.name == "other_study" and "Reload" not in str(refused.value)
+        assert refused.value.name == "other_study" and "study.json" not in str(refused.value)
         made.collector.close_survey()
         with pytest.raises(Refused, match="closed") as refused:
             warner.Device(made.study, address(port), tmp_path / "me").send(ANSWERS)

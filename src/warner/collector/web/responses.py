@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Send
 
-from warner.collector.refusals import Refused
+from warner.collector.refusals import READ_AGAIN, Refused
 from warner.collector.scripts import packaged_files
 from warner.reports.public_columns import SMALLEST_GROUP
 
@@ -47,8 +47,9 @@ REASONS: Mapping[str, Reason] = {
     "not_invited": Reason(403, "has an invitation code that this study does not have", None, True),
     "no_token": Reason(
         403,
-        "has no valid token: a page gets tokens in exchange for the person's invitation code",
-        "Reload the page",
+        "has no valid token: a device gets a token from the issuer in exchange for the person's "
+        "invitation code",
+        None,
         True,
     ),
     "exchanged": Reason(
@@ -76,7 +77,7 @@ REASONS: Mapping[str, Reason] = {
     ),
     "wrong_method": Reason(405, "has a method that this address does not take"),
     "slow": Reason(408, "took too long to arrive", "Send the request again", True),
-    "other_study": Reason(409, "holds reports of another study", "Reload the page", True),
+    "other_study": Reason(409, "holds reports of another study", READ_AGAIN, True),
     "simulated": Reason(
         409,
         "would mix real and simulated reports, which must be kept in separate stores",

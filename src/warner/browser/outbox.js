@@ -249,7 +249,7 @@ async function post(address, body, collector = import.meta.url, longest = LONGES
     if (signed) return { outcome: "unspent", reason: "", signature };
   } else if (reply.status === 202 && said?.accepted === 1) return { outcome: "sent", reason: "" };
   const reason = typeof said?.error === "string" ? said.error : "";
-  const final = reply.status >= 400 && reply.status < 500 && reply.status !== 429;
+  const final = reply.status >= 400 && reply.status < 500 && ![408, 429].includes(reply.status);
   if (!final || !/^[a-z_]{1,40}$/.test(reason)) return { outcome: "busy", reason: "" };
   return { outcome: REFUSED[reason] ?? "rejected", reason };
 }
