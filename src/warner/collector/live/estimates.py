@@ -50,7 +50,7 @@ from warner.studies.study import Study
 class NotPublished(WarnerError):
     """A file that does not exist yet, or never will."""
 
-    # ``name`` is no_estimate_yet, groups_after_closing, small_groups, no_picture or
+    # ``name`` is no_estimate_yet, estimating, groups_after_closing, small_groups, no_picture or
     # estimate_failed.
 
     def __init__(self, name: str, what: str, rule: str, remedy: str | None = None) -> None:
@@ -63,10 +63,19 @@ class NotPublished(WarnerError):
 
 def last_step(view: LiveView) -> Step:
     """The last published step."""
-    if view.step is None:
+    if view.published is None:
         rule = f"is first published {time_of_first(view)}"
         raise NotPublished("no_estimate_yet", "result", rule, "Try again later")
-    return view.step
+    return view.published
+
+
+def estimated_step(view: LiveView) -> Step:
+    """The last published step, refused while its estimates are being computed after a restart."""
+    step = last_step(view)
+    if view.step is None:
+        rule = "is being computed again, because the server was restarted"
+        raise NotPublished("estimating", "result", rule, "Try again in a minute")
+    return step
 
 
 def tally_json(view: LiveView, study: Study, by: str | None = None) -> str:

@@ -32,7 +32,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from warner.collector.collector import Collector
-from warner.collector.live.estimates import BoundedEstimates, StepEstimates, last_step
+from warner.collector.live.estimates import BoundedEstimates, StepEstimates, estimated_step
 from warner.collector.live.state import (
     LiveView,
     Step,
@@ -131,12 +131,13 @@ class LivePublisher:
 
     def file(self, name: str) -> str | bytes:
         """A file of the estimates of the last published step. It can take long."""
-        return self._estimates.file(last_step(self.view()), name)
+        return self._estimates.file(estimated_step(self.view()), name)
 
     # The thread.
 
     def start(self) -> None:
         """Take up the last published step, and publish from now on."""
+        self._survive(self._take_up)  # before the first request
         self._thread = threading.Thread(target=self._run, name="warner-live", daemon=True)
         self._thread.start()
 
@@ -148,7 +149,6 @@ class LivePublisher:
 
     def _run(self) -> None:
         """Publish until :meth:`stop`."""
-        self._survive(self._take_up)
         self._survive(self._follow)
         seen = -1
         while not self._stopping.is_set():
@@ -160,7 +160,7 @@ class LivePublisher:
     def _take_up(self) -> None:
         """Show at once the numbers of before a restart that need no estimate."""
         stored = self._collector.remembered(FACT)
-        before = 0 if stored is None else Step.from_bytes(stored).n
+        before = None if stored is None else Step.from_bytes(stored)
         rejects = dict(self._collector.state().rejects)
         self._change(before=before, is_estimating=stored is not None, rejects=rejects)
 

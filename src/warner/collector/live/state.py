@@ -140,7 +140,7 @@ class LiveView:
     # {reason: number of refused requests}, refreshed at most once a minute.
     rejects: Mapping[str, int] = field(default_factory=dict)
     step: Step | None = None  # the last published step; None before the first is estimated
-    before: int = 0  # people in the step of before a restart, until it is estimated again
+    before: Step | None = None  # the step of before a restart, until it is estimated again
     sections: tuple[Section, ...] = ()
     # Of ``warner estimate``, for the same summaries from its tally file.
     options: tuple[str, ...] = ()
@@ -153,7 +153,12 @@ class LiveView:
     @property
     def n(self) -> int:
         """The number of people in the last published step."""
-        return self.before if self.step is None else self.step.n
+        return 0 if self.published is None else self.published.n
+
+    @property
+    def published(self) -> Step | None:
+        """The last published step, also where its estimates are still being computed."""
+        return self.before if self.step is None else self.step
 
 
 def share_asked(study: Study) -> float:

@@ -256,9 +256,9 @@ def progress(view: LiveView) -> str:
     'The first result is being computed.'
     """
     if view.step is None:
-        if view.before:
+        if view.before is not None:
             return (
-                f"The result from {_reports(view.before)} is being computed again, because the "
+                f"The result from {_reports(view.n)} is being computed again, because the "
                 "server was restarted."
             )
         if view.status == "closed" and not view.counted:

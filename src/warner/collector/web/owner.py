@@ -37,6 +37,8 @@ _FORM_TYPE = "application/x-www-form-urlencoded"
 LIVE = "/live"  # the beginning of the owner's addresses
 _READERS, _MOST_WAITING = 2, 8  # requests for estimates that are made, and that wait or are made
 
+_IN_A_MINUTE = {"retry-after": "60"}
+
 # The files that the owner can load, with their types.
 _DOWNLOADS = {
     "tally.json": "application/json",
@@ -175,7 +177,7 @@ class OwnerPages(OwnerActions):
     async def _in_turn(self, read: Callable[[], _T]) -> _T:
         """What a function that may wait for an estimate returns."""
         if self._waiting >= _MOST_WAITING:
-            raise HttpRefused("estimating", headers={"retry-after": "60"})
+            raise HttpRefused("estimating", _IN_A_MINUTE)
         self._waiting += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._readers, read)
@@ -235,7 +237,8 @@ class OwnerPages(OwnerActions):
         try:
             content = await (self._in_turn(read) if name in ESTIMATES else asyncio.to_thread(read))
         except NotPublished as error:
-            raise HttpRefused(error.name) from None
+            wait = _IN_A_MINUTE if error.name == "estimating" else {}
+            raise HttpRefused(error.name, wait) from None
         except MissingExtraError:
             raise HttpRefused("no_extra") from None
         headers = {"cache-control": NOT_STORED, "content-type": _DOWNLOADS[name]}

@@ -112,7 +112,7 @@ REASONS: Mapping[str, Reason] = {
     "estimate_failed": Reason(
         503, "asks for estimates that could not be computed; the live page says why"
     ),
-    "estimating": Reason(503, "comes while others wait for the same estimates", _LATER),
+    "estimating": Reason(503, "asks for estimates that are being computed", _LATER),
     "unavailable": Reason(503, "comes while the store cannot be written", _LATER),
     "store_full": Reason(507, "comes while the store is full", _LATER, True),
 }

@@ -198,6 +198,12 @@ def test_the_numbers_of_before_a_restart_are_shown_while_results_are_estimated()
         assert progress(replace(view, status=status)) == (
             "The result from 130 reports is being computed again, because the server was restarted."
         )
+    # Rejects: "not published yet" of a tally that was published before the restart.
+    for by in (None, "ward"):
+        assert tally_json(view, STUDY, by) == tally_json(publisher.view(), STUDY, by)
+    with pytest.raises(NotPublished, match="computed again, because the server was") as caught:
+        again.file("estimates.json")
+    assert caught.value.name == "estimating"
     again._follow()
     assert again.view().n == 130 and not again.view().is_estimating
     new = published(99)

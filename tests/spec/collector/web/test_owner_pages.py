@@ -25,7 +25,9 @@ from warner.collector.access import (
     proof_of,
     token_hash,
 )
+from warner.collector.live.publisher import LivePublisher
 from warner.collector.pages.live import FIELD
+from warner.collector.web.application import Application
 from warner.reports.tally import parse_tallies
 
 FORM = {"content-type": "application/x-www-form-urlencoded"}
@@ -223,6 +225,26 @@ def test_downloads_are_of_the_last_published_step(web: Site, client: Client) -> 
     assert client.get("/live/estimates.csv", headers=web.bearer).text.count("\n") > 10
     refused(client.get("/live/tally.json?by=ward", headers=web.bearer), "not_found")
     assert "25" in client.get("/live", headers=web.bearer).text
+
+
+def test_after_a_restart_the_tally_is_that_of_before_and_estimates_are_said_to_come(
+    web: Site, client: Client
+) -> None:
+    """Rejects a job that finds a 404 every time the server was restarted before it."""
+    assert client.post("/reports", content=web.body(25), headers=KIND).status_code == 202
+    web.live.look()
+    before = client.get("/live/tally.json", headers=web.bearer).text
+    again = LivePublisher(web.collector, web.study)
+    again._take_up()
+    application = Application(web.study, web.collector, again, Owner(lambda: web.collector.owners))
+    with Client(application) as restarted:
+        assert restarted.get("/live/tally.json", headers=web.bearer).text == before
+        for name in ("estimates.json", "estimates.csv", "picture.png"):
+            answer = restarted.get(f"/live/{name}", headers=web.bearer)
+            assert refused(answer, "estimating")["message"].endswith(
+                "Send the request again later."
+            )
+            assert answer.headers["retry-after"] == "60"
 
 
 def test_events_end_when_the_server_stops(web: Site, client: Client) -> None:
