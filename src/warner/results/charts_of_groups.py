@@ -45,7 +45,9 @@ _APART = 8  # pixels between the marks of two lines at one time
 _ROW = 15  # pixels of a group
 _OF_LINES = 130  # pixels of the height of a panel of lines
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")  # at the start of a day, or of a time of day
-_WEEK_OR_MONTH = re.compile(r"\d{4}-(W[0-5]\d|0[1-9]|1[0-2])")
+_DATE = re.compile(  # a day, a week or a month, also in the name of a file
+    r"(?<!\d)\d{4}-(W[0-5]\d|(0[1-9]|1[0-2])(-\d{2})?)(?![\dT]|-\d| \d{2}:)"
+)
 _TITLE = 30  # characters of the title of a panel's axis
 
 
@@ -59,7 +61,7 @@ def chart_of_groups(
     labels: Sequence[str] | None = None,
 ) -> Undrawn:
     """A chart of an estimate of groups, with a panel for each value."""
-    names, time = estimate.names, estimate.groups.time
+    names, time = estimate.names, time_of_groups(estimate)
     most = MOST_PANELS if top is None else integer("top", top, 1)
     average = f", which {estimate.groups.average_text}"
     about = average if estimate.interval_kind(target) == "posterior" else " of each group"
@@ -78,7 +80,7 @@ def chart_of_groups(
         labels = None if labels is None else [labels[x] for x in chosen]
     if labels is not None:
         rows = [{**row, "value": labels[i % len(labels)]} for i, row in enumerate(rows)]
-    return _facets(rows, names, time, title or _shares_by(estimate), caption, most)
+    return facets(rows, names, time, title or _shares_by(estimate), caption, most)
 
 
 def chart_of_items(
@@ -92,7 +94,8 @@ def chart_of_items(
     data = [{**row, "value": row["item"]} for row in rows]
     caption = f"{counted_in_words(estimate)}; {100 * level:.4g} % intervals of each group"
     most = len(data) if top is None else integer("top", top, 1)
-    return _facets(data, estimate.names, None, title or _shares_by(estimate), caption, most)
+    heading, time = title or _shares_by(estimate), time_of_groups(estimate)
+    return facets(data, estimate.names, time, heading, caption, most)
 
 
 def _shares_by(estimate: Any) -> str:
@@ -109,21 +112,53 @@ def chart_of_numbers(
     unit: str | None = None,
 ) -> Undrawn:
     """A chart of the mean and the quartiles of each group, by the rows of their table."""
-    alt = require_altair()
     data = [{**row, "value": row["summary"]} for row in rows]
     heading = f"Mean and quartiles by {visible(', '.join(estimate.names))}"
     heading += f": {estimate.attribute}" if estimate.attribute else ""
     caption = f"{counted_in_words(estimate)}; {100 * level:.4g} % intervals of each group"
-    name = visible(unit or estimate.attribute or "value")
-    name = textwrap.shorten(name, _TITLE, placeholder=" ...")
-    axis = alt.Axis(tickCount=4, grid=True, title=name)
+    axis = axis_of_numbers(unit or estimate.attribute or "value")
+    names, time = estimate.names, time_of_groups(estimate)
+    return facets(data, names, time, title or heading, caption, len(data), axis)
+
+
+def axis_of_numbers(name: str) -> Any:
+    """The axis of numbers with their unit or their question as its title."""
+    title = textwrap.shorten(visible(name), _TITLE, placeholder=" ...")
+    return require_altair().Axis(tickCount=4, grid=True, title=title)
+
+
+def time_of_groups(estimate: Any) -> str | None:
+    """The column of the times of an estimate of groups, or None."""
+    return estimate.groups.time or time_among(estimate.names, estimate.groups.table.keys)
+
+
+def time_among(names: Sequence[str], keys: Sequence[Sequence[Any]]) -> str | None:
+    """The one column of dates among those of some groups, if few lines show them over time.
+
+    >>> time_among(["ward", "week"], [("north", "2024-W01"), ("north", "2024-W02")])
+    'week'
+    """
     # Each group is estimated by itself, so that a column of dates is a time without a series too.
-    names, columns = estimate.names, zip(*estimate.groups.table.keys, strict=True)
-    dated = [n for n, of in zip(names, columns, strict=True) if all(map(_is_date, set(of)))]
-    time = estimate.groups.time or (dated[0] if len(dated) == 1 else None)
-    if time:  # all people have none
-        data = [row for row in data if row[time] not in all_people(names)]
-    return _facets(data, names, time, title or heading, caption, len(data), axis)
+    columns = dict(zip(names, zip(*keys, strict=True), strict=True))
+    dated = [name for name, values in columns.items() if _dates_in(values)]
+    if len(dated) != 1:
+        return None
+    others = [of for name, of in columns.items() if name != dated[0]]
+    lines = set(zip(*others, strict=True))
+    return dated[0] if len(lines) <= _MOST_LINES else None
+
+
+def _dates_in(values: Iterable[Any]) -> dict[Any, str]:
+    """The day, the week or the month that each of several values has; {} where one has none."""
+    dates: dict[Any, str] = {}
+    for value in dict.fromkeys(values):
+        stated = [match[0] for match in _DATE.finditer(str(value))]
+        if len(stated) != 1:
+            return {}
+        dates[value] = stated[0]
+    is_one_unit = len({(len(date), "W" in date) for date in dates.values()}) == 1
+    # Two files of one week are no two times.
+    return dates if is_one_unit and len(set(dates.values())) == len(dates) > 1 else {}
 
 
 def _indices(domain: Domain, values: Sequence[Any]) -> list[int]:
@@ -139,7 +174,7 @@ def _indices(domain: Domain, values: Sequence[Any]) -> list[int]:
     return list(dict.fromkeys(i for i in indices if i is not None))
 
 
-def _facets(
+def facets(
     rows: Sequence[dict[str, Any]],
     names: Sequence[str],
     time: str | None,
@@ -149,6 +184,13 @@ def _facets(
     axis: Any = None,
 ) -> Undrawn:
     """A panel for each value of the rows; of many, for those with the largest shares."""
+    if time is not None:  # all people have none
+        rows = [row for row in rows if row[time] not in all_people(names)]
+    dates = {} if time is None else _dates_in(row[time] for row in rows)
+    axis_of_time = time or ""
+    if any(date != str(value) for value, date in dates.items()):  # in the names of files
+        units = {8: "week", 7: "month", 10: "day"}
+        axis_of_time = units[len(next(iter(dates.values())))]
     values = list(dict.fromkeys(_shown_value(row["value"]) for row in rows))
     groups = list(dict.fromkeys(_group(row, names) for row in rows))
     labels = dict(zip(groups, apart(groups), strict=True))
@@ -163,7 +205,8 @@ def _facets(
         data.append({**figures, "value": value, "label": labels[_group(row, names)]})
         if time is not None:
             path = [visible(str(row[name])) for name in names if name != time]
-            data[-1] |= {"when": _cell(row[time]), "path": folded(", ".join(path))}
+            when = dates.get(row[time]) or _cell(row[time])
+            data[-1] |= {"when": when, "path": folded(", ".join(path))}
     shown = values
     if len(values) > most:
         largest = sorted(values, key=lambda value: -totals[value])[:most]
@@ -184,7 +227,7 @@ def _facets(
             # All lines of one path have room in one panel, where they are compared best.
             lines_of = dict(zip(shown, apart(shown), strict=True))
             lines = [{**row, "path": lines_of[row["value"]]} for row in data]
-            drawn = _lines(lines, [*lines_of.values()], time, "", scale, sizes, WIDTH)
+            drawn = _lines(lines, [*lines_of.values()], axis_of_time, "", scale, sizes, WIDTH)
             panels = [drawn.properties(height=2 * _OF_LINES)]
             return _of_one_legend(panels, titled(heading, [caption]), 1)
         paths = list(dict.fromkeys(row["path"] for row in data)) if time is not None else []
@@ -196,7 +239,7 @@ def _facets(
             rows_of_value = [row for row in data if row["value"] == value]
             if time is not None:
                 others = ", ".join(name for name in names if name != time)
-                drawn = _lines(rows_of_value, paths, time, others, scale, sizes, width)
+                drawn = _lines(rows_of_value, paths, axis_of_time, others, scale, sizes, width)
             else:
                 drawn = _dots_of_groups(
                     rows_of_value, [*labels.values()], scale, sizes, is_named=i % columns == 0
@@ -299,11 +342,6 @@ def _whole_range(data: list[dict[str, Any]]) -> Any:
     except WarnerError:  # other texts, such as quarters
         return texts
     return unit.decode(range(index[0], index[-1] + 1))
-
-
-def _is_date(value: Any) -> bool:
-    """Whether a public value is a day, a week or a month."""
-    return any(pattern.fullmatch(str(value)) for pattern in (_DAY, _WEEK_OR_MONTH))
 
 
 def _cell(value: Any) -> Any:

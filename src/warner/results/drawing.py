@@ -236,7 +236,7 @@ def save(picture: Any, path: str, tables: Sequence[Table] = ()) -> None:
         if suffix == ".json":
             content = json.dumps(spec)
         elif suffix == ".svg":
-            content = _svg(spec, tables, dark_colours())
+            content = svg_of(spec, tables, dark_colours())
         else:
             content = _html(spec, tables)
     else:
@@ -258,10 +258,10 @@ def dark_colours() -> str:
         for light, dark in PALETTE.items()
         for attribute in ("fill", "stroke")
     )
-    return f"@media (prefers-color-scheme: dark) {{{rules}}}"
+    return f"@media screen and (prefers-color-scheme: dark) {{{rules}}}"
 
 
-def _svg(spec: dict[str, Any], tables: Sequence[Table], style: str = "") -> str:
+def svg_of(spec: dict[str, Any], tables: Sequence[Table], style: str = "") -> str:
     """A chart as an SVG that a screen reader reads as its title and its numbers."""
     vl_convert: Any = imported("vl_convert", "a picture")
     # The whole is read as one picture, so that its dots and ticks need no names of their own.
@@ -327,7 +327,7 @@ def _html(spec: dict[str, Any], tables: Sequence[Table]) -> str:
     style = _PAGE + dark_colours()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    wide, narrow = _svg(spec, tables), _svg(_narrowed(spec), tables)
+    wide, narrow = svg_of(spec, tables), svg_of(_narrowed(spec), tables)
     numbers = "\n".join(
         f'<h2>{escape(visible(table.title))}</h2>\n<div class="numbers">'
         f"{replace(table, title='').html()}</div>"

@@ -676,11 +676,53 @@ def test_months_and_weeks_have_their_names_on_the_axis_of_time(
     answers = [0.1, 0.6, 0.7] * 200 if numbers else ["a", "b", "b"] * 200
     when = {"when": times * 300, "ward": ["n", "n", "s", "s"] * 150}
     tally = mechanism.tally(mechanism.randomize(answers, np.random.default_rng(4)), when)
-    result = warner.estimate(tally, time=None if numbers else "when")
-    drawn = _axes(result.plot().to_json(), "x")
-    assert drawn and all(x["field"] == "when" and x["title"] == "when" for x in drawn)
-    assert all(x["type"] == ("temporal" if axis is None else "ordinal") for x in drawn)
-    assert axis is None or all(x["scale"]["domain"] == axis for x in drawn)
+    for time in (None,) if numbers else (None, "when"):
+        result = warner.estimate(tally, time=time)
+        drawn = _axes(result.plot().to_json(), "x")
+        assert drawn and all(x["field"] == "when" and x["title"] == "when" for x in drawn)
+        assert all(x["type"] == ("temporal" if axis is None else "ordinal") for x in drawn)
+        assert axis is None or all(x["scale"]["domain"] == axis for x in drawn)
+
+
+@pytest.mark.parametrize(
+    "names, axis",
+    [
+        (["weeks-2026-W53", "weeks-2027-W02"], ["2026-W53", "2027-W01", "2027-W02"]),
+        (["log 2026-12 final", "log 2026-11"], ["2026-11", "2026-12"]),
+        (["2026-10-03_v2", "2026-10-01_v1"], []),
+        (["north-2026-W10", "south-2026-W10", "north-2026-W11"], None),  # no order of times
+        (["2026-W10", "2026-10"], None),
+        (["2026-W10", "the rest"], None),
+        (["2026-10-01 to 2026-10-07", "2026-10-08 to 2026-10-14"], None),
+        (["12026-10", "32026-11"], None),
+        (["2026-W10", "2026-W10b"], None),
+    ],
+)
+def test_groups_whose_names_have_dates_are_lines_over_time(
+    names: list[str], axis: list[str] | None
+) -> None:
+    """Rejects a time among names of which two have one date, or one has no date."""
+    groups = {name: _tally([300, 200]) for name in names}
+    picture = warner.estimate(groups).plot().to_json()
+    assert ('"line"' in picture) == (axis is not None)
+    if axis is not None:
+        drawn = _axes(picture, "x")
+        assert drawn and all(x["field"] == "when" for x in drawn)
+        assert all(x["title"] in ("week", "month", "day") for x in drawn)
+        assert all(x["type"] == ("ordinal" if axis else "temporal") for x in drawn)
+        assert not axis or all(x["scale"]["domain"] == axis for x in drawn)
+
+
+def test_more_wards_than_lines_can_be_told_apart_stay_rows() -> None:
+    """Rejects seven lines of one colour over weeks, which nobody can tell apart."""
+    for wards, is_line in ((6, True), (7, False)):
+        when = {"ward": [f"w{i}" for i in range(wards)] * 40}
+        when["week"] = ["2026-W10", "2026-W11"] * (20 * wards)
+        order = np.random.default_rng(0).permutation(40 * wards)
+        when = {name: np.array(texts)[order].tolist() for name, texts in when.items()}
+        coin = warner.RandomizedResponse(Categorical(["no", "yes"]), 4.0)
+        tally = coin.tally(coin.randomize(["no", "yes"] * (20 * wards)), when)
+        assert ('"line"' in warner.estimate(tally).plot().to_json()) == is_line
 
 
 def _domains(picture: Any, channel: str = "x") -> list[list[float]]:

@@ -54,7 +54,15 @@ class Commands:
     text: str
 
 
-Block = str | Points | Boxes | Commands | Table
+@dataclass(frozen=True)
+class Picture:
+    """A chart, whose numbers stand in a table beside it."""
+
+    svg: str
+    about: str  # what it shows, for readers who do not see it
+
+
+Block = str | Points | Boxes | Commands | Picture | Table
 
 
 @dataclass(frozen=True)

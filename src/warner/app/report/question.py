@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.errors import MethodWarning, WarnerError
+from warner._core.errors import MethodWarning, MissingExtraError, WarnerError
 from warner._core.progress import steps
 from warner._core.survey_design import SurveyDesign
 from warner._core.table import Column, Table
 from warner._core.text import decimals_of_percent, lead, percent, percent_interval, visible
 from warner.app.report.content import (
     Block,
+    Picture,
     Points,
     Row,
     Section,
@@ -34,14 +35,16 @@ from warner.app.report.content import (
     tables_of_keys,
 )
 from warner.app.requested import Wanted, were_asked
-from warner.app.terminal import plural
+from warner.app.terminal import note, plural
 from warner.app.ways import LEVEL_OF_TESTS, about_ways, by_way, p_of_two
 from warner.app.what_files_hold import one_or_all
 from warner.design.privacy_words import quoted
 from warner.domains import Domain
 from warner.estimators import Estimator
 from warner.reports.tally import Tally
+from warner.results.charts_of_groups import MOST_PANELS, axis_of_numbers, facets, time_among
 from warner.results.differences import Differences, compare_groups, holm, sentence
+from warner.results.drawing import drawn_together, svg_of
 from warner.results.estimate import Estimate, estimate
 from warner.results.from_tally import by_group, label
 from warner.results.named_summaries import Named, bands, has_bands, summary_rows
@@ -533,6 +536,7 @@ class Question:
                 f"Of {len(self._each_group):,} groups, the {_MOST_GROUPS} with the most people "
                 "are shown."
             )
+        blocks += self._over_time()
         level = self.settings.level
         for text, rows in tables.items():
             if self.summaries:
@@ -543,6 +547,30 @@ class Question:
             blocks.append(table_by_group(caption, columns, rows, bounded_at))
             blocks += about_shrunk([{**row, "value": visible(name)} for name, _, row in rows])
         return blocks
+
+    def _over_time(self) -> list[Block]:
+        """A line for each answer or number over the dates of the groups, where they have dates."""
+        names, keys = self.groups[0].names, {label(key): key for key in self._asked_groups}
+        keys = {name: keys[name] for name, _ in self._groups_alone}
+        time = time_among(names, list(keys.values())) if self.is_bounded else None
+        every = [
+            {**row, "value": text, "reports": n, **dict(zip(names, keys[name], strict=True))}
+            for text, rows in self._rows_by_group.items()
+            for name, n, row in rows
+        ]
+        rows = [row for row in every if row["is_share"] != bool(self.summaries)]
+        if time is None or not rows:
+            return []
+        heading = f"{'Numbers' if self.summaries else 'Shares'} by {self.columns}"
+        about = f"{100 * self.settings.level:.4g} % intervals of each group"
+        try:
+            axis = axis_of_numbers(self.heading) if self.summaries else None
+            lines = facets(rows, names, time, heading, about, MOST_PANELS, axis)
+            drawn = svg_of(drawn_together([lines])[0].to_dict(validate=False), [])
+        except MissingExtraError as error:
+            note(f"The report has the table by {self.columns} and no line over time. {error}")
+            return []
+        return [Picture(drawn, f"{heading}, over time, with {about}. The tables have the numbers.")]
 
     @property
     def _survey(self) -> dict[str, Any]:

@@ -18,8 +18,9 @@ from warner._core.atomic_files import write_whole
 from warner._core.extras import not_installed
 from warner._core.html import Markup, text
 from warner._core.table import Table
-from warner.app.report.content import Block, Boxes, Commands, Points, Report, Section
+from warner.app.report.content import Block, Boxes, Commands, Picture, Points, Report, Section
 from warner.app.what_files_hold import say_written
+from warner.results.drawing import dark_colours
 
 
 def _file(name: str) -> str:
@@ -34,12 +35,12 @@ def write_report(report: Report, path: str, suffix: str) -> None:
 
 def to_html(report: Report) -> str:
     """The report as the text of an HTML file."""
-    style = _file("report.css")
+    sections = "\n".join(_html_section(section, 2) for section in report.sections)
+    style = _file("report.css") + (dark_colours() if "<figure>" in sections else "")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     notice = f'<p class="notice" role="note">{text(report.notice)}</p>\n' if report.notice else ""
     about = "\n".join(f'<p class="about">{text(line)}</p>' for line in report.about)
-    sections = "\n".join(_html_section(section, 2) for section in report.sections)
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -86,6 +87,8 @@ def _html_block(block: Block) -> Markup:
             return Markup(f'<ul class="boxes">\n{boxes}\n</ul>')
         case Commands(typed):
             return Markup(f"<pre>{text(typed)}</pre>")
+        case Picture():
+            return Markup(f"<figure>{block.svg}</figure>")
         case Table():
             return block.html()
         case _:
@@ -145,6 +148,8 @@ def _pdf_block(block: Block) -> dict[str, Any]:
             return {"kind": "boxes", "items": items}
         case Commands(typed):
             return {"kind": "commands", "text": typed}
+        case Picture():
+            return {"kind": "picture", "svg": block.svg, "about": block.about}
         case Table():
             (_, (head, *lines)), drawn = block.printed(), block.pictures()
             rows = [

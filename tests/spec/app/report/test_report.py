@@ -24,6 +24,7 @@ from warner.app.report.writers import to_html, to_pdf
 from warner.app.requested import Wanted
 from warner.collector.pages.brand import contrast
 from warner.domains import with_missing
+from warner.domains.interval import Dates
 from warner.mechanisms import Mechanism
 from warner.mechanisms.gaussian import Gaussian
 from warner.reports.public_columns import PublicColumn
@@ -274,6 +275,30 @@ def test_a_page_has_headings_in_order_and_tables_with_captions_and_scopes(tally:
     assert outline.tags.count("table") == outline.tags.count("caption") > 4
     assert all(a.get("scope") in ("col", "row") for tag, a in outline.elements if tag == "th")
     assert all(a.get("aria-hidden") == "true" for tag, a in outline.elements if tag == "svg")
+
+
+def test_weeks_are_a_line_over_time_above_their_tables(here: Path) -> None:
+    """Rejects a page on which a year of weeks is bars alone, and a picture that a reader cannot do
+    without.
+    """
+    coin = warner.RandomizedResponse(warner.Categorical(["light", "dark", "auto"]), 2.0)
+    reports = coin.randomize(["light", "dark", "auto"] * 300)
+    weeks = PublicColumn(Dates("week"), ["2024-W09", "2024-W10", "2024-W12"] * 300)
+    save_tallies({"theme": coin.tally(reports, {"week": weeks})}, "weeks.json")
+    wards = PublicColumn(warner.Categorical(["n", "s", "w"]), ["n", "s", "w"] * 300)
+    save_tallies({"theme": coin.tally(reports, {"ward": wards})}, "wards.json")
+    run("report", "weeks.json", "-o", "weeks.html", "-o", "weeks.pdf", "-o", "again.html")
+    page = Path("weeks.html").read_text()
+    (figure,) = re.findall(r"<figure>(.*?)</figure>", page, re.DOTALL)
+    assert "<title>Shares by week</title>" in figure and "95 % intervals of each group" in figure
+    for text in ("2024-W09", "2024-W11", "2024-W12", "light", "dark", "auto"):
+        assert f">{text}</text>" in figure, text
+    assert not re.search("<script|<style| style=|<image|href", figure)
+    assert page.index("<figure>") < page.index("Share of “light”")
+    assert page == Path("again.html").read_text()
+    assert Path("weeks.pdf").read_bytes().startswith(b"%PDF")
+    run("report", "wards.json", "-o", "wards.html")
+    assert "<figure>" not in Path("wards.html").read_text()
 
 
 def test_the_same_tally_gives_the_same_bytes_without_paths_users_or_dates(
