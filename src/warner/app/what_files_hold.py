@@ -81,6 +81,7 @@ def read_tallies(path: str, with_a_study: str = "") -> dict[str, Tally]:
             rule = "is not a tally (file of counts): by its ending, it holds reports or answers"
             remedy = f"To count reports, run: warner tally {shlex.quote(path)}. {RANDOMISE_FIRST}"
             raise FileError(path, rule, None, remedy)
+        formats.refuse_unread(path)
         with contextlib.suppress(StudyError):
             study_data(study_text(path), path)
             rule = "is a study file, which says how answers are randomised and holds no counts"

@@ -51,7 +51,7 @@ from warner._core.errors import ArgumentError
 from warner._core.text import canonical
 from warner.collector.access import ID_BYTES
 from warner.collector.counts import Added, Counts
-from warner.collector.refusals import Refused
+from warner.collector.refusals import NAMES, Refused
 from warner.collector.stores import INVITED, SPENT, AboutStore, Store
 from warner.collector.submissions import Batch, SubmissionFormat
 from warner.reports.tally import Tally
@@ -779,7 +779,7 @@ class Collector:
         """Remember how a try to write reports went, and log where that has changed."""
         before, self._written = self._written[1], (time.monotonic(), problem, size)
         if problem is not None and before is None:
-            _LOG.error("reports cannot be written to the store: %s", problem.name)
+            _LOG.error("reports cannot be written to the store: %s", NAMES[problem.name])
         elif problem is None and before is not None:
             _LOG.info("reports can be written to the store again")
 

@@ -26,7 +26,7 @@ from warner._core.checks import unknown
 from warner._core.errors import ArgumentError, FileError, MismatchError
 from warner._core.text import visible
 from warner.collector.access import ID_BYTES, MOST_INVITED, invitations_body
-from warner.collector.refusals import READ_AGAIN, Refused
+from warner.collector.refusals import Refused
 from warner.collector.submissions import HEAD_BYTES, SubmissionFormat
 from warner.domains import Domain
 from warner.io.file_format import from_file
@@ -45,7 +45,8 @@ _AGAIN = frozenset([408, 429, 502, 503, 504, 507])
 _LONGEST_REFUSAL = 65536
 _REMEDIES = {
     "not_found": (
-        "Give the web address of the survey page: a server that issues tokens has no counts"
+        "Give the web address of the survey page, without /reports or /live. The address of a "
+        "server that issues tokens has no counts"
     ),
     "no_estimate_yet": (
         "The owner's live page says when the result comes. The result of all reports comes at the "
@@ -347,11 +348,12 @@ class Remote:
                 "this address only leads to another address. Give the address that a browser "
                 "shows after it has opened this address"
             )
-        text = text.removesuffix(f". {READ_AGAIN}")  # a command takes the study from its file
+        remedy = self._remedy_of_token if name == "no_owner" else _REMEDIES.get(name)
+        if remedy is not None:  # what the collector tells devices to do does not fit commands
+            text = text.partition(". ")[0]
         rule = f"refused the request with status {error.code}, {name}" + (
             f": {text}" if text else ""
         )
-        remedy = self._remedy_of_token if name == "no_owner" else _REMEDIES.get(name)
         if error.code not in _AGAIN:
             return Refused(name, self.url, rule, None, remedy, position)
         later = Later(name, self.url, rule, None, remedy, position)

@@ -39,6 +39,9 @@ HEAD_BYTES = len(MAGIC) + 32
 _INDEX = np.dtype("<i4")
 INDEX_BYTES = _INDEX.itemsize  # of the index of a public answer
 _PLACE = "submissions"
+_UNCHANGED = (
+    "Send the bytes that a client of warner made, all and unchanged (with curl: --data-binary)"
+)
 
 
 @dataclass(frozen=True)
@@ -133,7 +136,7 @@ class SubmissionFormat:
             raise Refused("no_token", _PLACE, rule)
         if not body.startswith(self._magic) or len(body) < HEAD_BYTES:
             rule = f"must begin with {self._magic.decode()}, and then the layout of the study"
-            raise Refused("malformed", _PLACE, rule)
+            raise Refused("malformed", _PLACE, rule, None, _UNCHANGED)
         if body[:HEAD_BYTES] != self.head:
             rule = "belong to another study, or to another version of this study"
             raise Refused("other_study", _PLACE, rule, None, READ_AGAIN)
@@ -141,7 +144,7 @@ class SubmissionFormat:
         if left or not 1 <= count <= MOST:
             rule = f"must be 1 to {MOST:,} submissions of {self.length} bytes each"
             got = f"{len(body) - HEAD_BYTES:,} bytes"
-            raise Refused("malformed", _PLACE, rule, got)
+            raise Refused("malformed", _PLACE, rule, got, _UNCHANGED)
         rows = np.frombuffer(body, np.uint8, offset=HEAD_BYTES).reshape(count, self.length)
         tokens, checker = rows[:, : self.first_bytes], self._tokens
         if checker is not None:

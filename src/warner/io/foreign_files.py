@@ -39,7 +39,7 @@ from warner.domains.interval import Dates
 from warner.io.answer_tables import AGAIN
 from warner.io.csv_format import CsvFormat
 from warner.io.data_sets import state_of
-from warner.io.formats import refuse_packed, report_format
+from warner.io.formats import refuse_unread, report_format
 from warner.io.frames import (
     JOINT,
     RECORDS,
@@ -94,7 +94,7 @@ def require_content(path: str, suffix: str) -> None:
     is_parquet = begin.startswith(_PARQUET)
     if not begin:
         raise FileError(path, "is empty", None, "Copy it here again, or remove it")
-    refuse_packed(path)
+    refuse_unread(path)
     if suffix == CsvFormat.suffix and is_parquet:
         rule = f"is a Parquet file, but its name ends in {suffix}"
         rename = f"Rename the file, so that its name ends in {ParquetFormat.suffix}"

@@ -132,7 +132,14 @@ def is_report_file(path: str) -> bool:
     return any(form.recognizes(path) for form in FORMATS)
 
 
-_PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_UNREAD = {  # by how they begin: what they are, and what to do
+    b"\x1f\x8b": ("is compressed by gzip", "Unpack it"),
+    b"\x28\xb5\x2f\xfd": ("is compressed by zstd", "Unpack it"),
+    b"SQLite format 3\0": (
+        "is a database of SQLite, such as the store of a collector",
+        "Fetch the collector's tally: warner collect pull URL --token-file token.txt -o tally.json",
+    ),
+}
 _NO_REPORTS = {
     ".toml": (
         "Give the study file with --study, as in: warner tally reports.parquet --study study.toml"
@@ -158,7 +165,7 @@ def report_format(path: str) -> FileFormat:
         if not Path(path).suffix and not Path(path).exists():
             raise FileError(path, "does not exist", None, "Check the path")
         if Path(path).is_file():
-            refuse_packed(path)
+            refuse_unread(path)
         elif Path(path).exists() and not Path(path).is_dir():
             remedy = "Give what it holds on standard input: PROGRAM | warner tally - --study STUDY"
             raise FileError(path, "is a pipe or a device, not a file", None, remedy)
@@ -172,13 +179,14 @@ def report_format(path: str) -> FileFormat:
     raise FileError(path, "does not exist", None, "Check the path")
 
 
-def refuse_packed(path: str) -> None:
-    """Refuse a compressed file."""
+def refuse_unread(path: str) -> None:
+    """Refuse a compressed file or a database."""
     with open(path, "rb") as file:
-        begin = file.read(max(map(len, _PACKED)))
-    for first, how in _PACKED.items():
+        begin = file.read(max(map(len, _UNREAD)))
+    for first, about in _UNREAD.items():
         if begin.startswith(first):
-            raise FileError(path, f"is compressed by {how}", None, "Unpack it")
+            rule, remedy = about
+            raise FileError(path, rule, None, remedy)
 
 
 def output_format(path: str) -> FileFormat:

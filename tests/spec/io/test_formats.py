@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -264,12 +265,16 @@ def test_a_pipe_and_a_compressed_file_are_named(
     os.write(start, b"smokes_report\n1\n")
     os.close(start)
     Path("d.csv.gz").write_bytes(gzip.compress(b"smokes_report\n1\n"))
+    sqlite3.connect("s.sqlite").executescript("create table t (n); insert into t values (1)")
     for path, words in (
         (f"/dev/fd/{end}", "is a pipe or a device, not a file. Give what it holds on standard"),
         ("d.csv.gz", "d.csv.gz: is compressed by gzip. Unpack it."),
+        ("s.sqlite", "s.sqlite: is a database of SQLite, such as the store of a collector. Fetch"),
     ):
         done = CliRunner().invoke(main, ["tally", path, "--study", "study.toml"])
         assert done.exit_code == 1 and words in done.stderr and "answers" not in done.stderr
+    done = CliRunner().invoke(main, ["estimate", "s.sqlite"])
+    assert "run" not in done.stderr and "warner collect pull URL" in done.stderr
     os.close(end)
 
 

@@ -41,6 +41,7 @@ from warner.app.requested import (
 )
 from warner.app.terminal import say
 from warner.app.what_files_hold import (
+    FILES,
     NOT_BY_GROUPS,
     apart,
     attributes_of,
@@ -209,6 +210,10 @@ def report(
         require_drawn(design, grouped, tallies or ("--counts",))
     else:
         warn_of_design(tally for parts in together.values() for tally in parts)
+    if by == FILES and not grouped:
+        rule = "cannot be used for a report, which has the groups of one tally"
+        remedy = "To see files beside each other, run: warner estimate FILE1 FILE2 --by file"
+        raise ArgumentError("--by file", rule, None, remedy)
     for option, given in (("--by", by), ("--reference", reference)):
         if given is not None and not grouped:
             way = to_have_groups(tallies, by)

@@ -37,11 +37,14 @@ class Reason:
 
 
 _LATER = "Send the request again later"
+_BY_POST = "Send reports by POST to /reports"
 REASONS: Mapping[str, Reason] = {
     "bad_request": Reason(400, "cannot be read"),
     "malformed": Reason(400, "holds no reports of this study", None, True),
     "duplicate_header": Reason(400, "repeats a header that may appear only once"),
-    "no_owner": Reason(401, "needs the owner's token"),
+    "no_owner": Reason(
+        401, "needs the owner's token", 'Send the header "Authorization: Bearer TOKEN"'
+    ),
     "wrong_tokens": Reason(429, "comes after too many wrong tokens", _LATER),
     "forbidden": Reason(403, "did not come from the owner's page", "Open the owner's page again"),
     "not_invited": Reason(403, "has an invitation code that this study does not have", None, True),
@@ -61,7 +64,7 @@ REASONS: Mapping[str, Reason] = {
         'In the study file, add the beginning of this page\'s address to "origins" in [collect], '
         'such as "https://app.example.org"',
     ),
-    "not_found": Reason(404, "names an address where there is nothing"),
+    "not_found": Reason(404, "names an address where there is nothing", _BY_POST),
     "no_estimate_yet": Reason(404, "asks for a result that is not published yet"),
     "small_groups": Reason(
         404,
@@ -75,7 +78,12 @@ REASONS: Mapping[str, Reason] = {
     "no_extra": Reason(
         404, "needs an optional part of warner that is not installed where the collector runs"
     ),
-    "wrong_method": Reason(405, "has a method that this address does not take"),
+    "wrong_method": Reason(
+        405,
+        "has a method that this address does not take",
+        f"{_BY_POST}. An address that redirects, such as from http:// to https://, makes a GET of "
+        "a POST",
+    ),
     "slow": Reason(408, "took too long to arrive", "Send the request again", True),
     "other_study": Reason(409, "holds reports of another study", READ_AGAIN, True),
     "simulated": Reason(
@@ -102,9 +110,17 @@ REASONS: Mapping[str, Reason] = {
     ),
     "long_address": Reason(414, "has too long an address"),
     "type": Reason(
-        415, "must have the type application/octet-stream, and must not be compressed", None, True
+        415,
+        "must have the type application/octet-stream, and must not be compressed",
+        'Send the header "Content-Type: application/octet-stream", and no "Content-Encoding"',
+        True,
     ),
-    "other_host": Reason(421, "names a host that this collector does not serve"),
+    "other_host": Reason(
+        421,
+        "names a host that this collector does not serve",
+        "Start the collector with the web address that people use: warner collect serve STUDY "
+        "--url https://survey.example.org",
+    ),
     "not_open": Reason(425, "comes before the survey opens", _LATER, True),
     "too_many": Reason(429, "comes after too many others", _LATER, True),
     "long_headers": Reason(431, "has too long headers"),

@@ -651,6 +651,7 @@ def test_wrong_requests_are_refused(tally: str) -> None:
         ((tally, "-o", "r.html", "--reference", "east"), "must be one of the groups north; south"),
         ((tally, "-o", "r.html", "--reference", "nroth"), "Is 'north' meant?"),
         (("flat.json", "-o", "r.html", "--by", "ward"), "needs a tally of groups"),
+        (("flat.json", "-o", "r.html", "--by", "file"), "run: warner estimate FILE1 FILE2 --by"),
         ((tally, "-o", "r.html", "--summary", "smokes=mean"), "whose values are numbers"),
         ((tally, "-o", tally), "must end in"),
     ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -192,6 +193,29 @@ def test_a_header_that_stands_twice_is_refused(web: Site, client: Client, name: 
     given = [*KIND.items(), ("host", "testserver"), ("content-length", "5"), *web.bearer.items()]
     doubled = [*given, *(pair for pair in given if pair[0] == name)]
     refused(client.post("/reports", content=web.body(), headers=doubled), "duplicate_header")
+    assert web.collector.n == 0
+
+
+def test_a_program_that_sends_wrongly_is_told_what_to_send(web: Site, client: Client) -> None:
+    """Rejects a refusal that leaves a developer to guess: a form, a packed body, another path."""
+    body = web.body()
+    cut = body[:-1]  # as curl -d leaves it, which drops line ends
+    for method, path, content, headers, words in (
+        ("POST", "/reports", body, {"content-type": "application/x-www-form-urlencoded"}, "Type:"),
+        ("POST", "/reports", body, {**KIND, "content-encoding": "gzip"}, 'no "Content-Encoding"'),
+        ("POST", "/reports", gzip.compress(body), KIND, "all and unchanged (with curl: --data-bi"),
+        ("POST", "/reports", cut, KIND, "all and unchanged (with curl: --data-binary)"),
+        ("POST", "/reports/", body, KIND, "Send reports by POST to /reports."),
+        ("POST", "/", body, KIND, "Send reports by POST to /reports."),
+        ("GET", "/reports", b"", {}, "makes a GET of a POST"),
+        ("GET", "/live/tally.json", b"", {}, '"Authorization: Bearer TOKEN"'),
+    ):
+        answer = client.request(method, path, content=content, headers=headers)
+        assert words in answer.json()["message"] and answer.status_code >= 400
+    other = bytearray(body)
+    other[HEAD_BYTES - 1] ^= 1
+    said = client.post("/reports", content=bytes(other), headers=KIND).json()["message"]
+    assert "Read study.json from this collector again" in said and "page" not in said
     assert web.collector.n == 0
 
 
