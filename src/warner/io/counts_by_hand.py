@@ -16,6 +16,7 @@ import csv
 import itertools
 import math
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -47,6 +48,7 @@ from warner.reports.tally import Tally
 from warner.reports.tally_kinds import Counted
 
 VALUE, COUNT, ATTRIBUTE = "value", "count", "attribute"
+_QUESTIONS = (ATTRIBUTE, "question", "questions")  # columns that say of which question a row is
 DESIGN = "paper_design"  # a column of the table that comes with a sheet; others may lack it
 PART = "part"  # the column that a result of warner sql has, and a table by hand has not
 _COUNTS = (COUNT, "counts", "n", "people", "sheets", "number", "freq", "frequency")
@@ -86,10 +88,12 @@ class CountsByHand:
     by_hand = True
 
     def __init__(
-        self, path: str, names: Sequence[str], lines: Sequence[tuple[int, list[str]]]
+        self, path: str, names: Sequence[str], lines: Lines, by: Sequence[str] = ()
     ) -> None:
         self.path = path
         lower = [name.strip().lower() for name in names]
+        if (column := _column_of_questions(names, by)) is not None:
+            lower[column] = ATTRIBUTE
         self.by = tuple(
             name.strip()
             for name, each in zip(names, lower, strict=True)
@@ -126,6 +130,9 @@ class CountsByHand:
                 meant(unknown[0], [ATTRIBUTE, *public])
                 or f"Declare it in the study, as [public.{unknown[0]}]"
             )
+            column = self.by.index(unknown[0])
+            if {line.key[column] for line in self._lines} <= {*mechanisms}:
+                remedy = f"Rename the column {show(unknown[0])} to 'question'"
             if unknown[0].lower() == PART:
                 remedy = (
                     'If "warner sql" made this table, its column of counts must be called "reports"'
@@ -183,6 +190,16 @@ class CountsByHand:
             tallies[name] = Tally(mechanism.header, counted, groups)
         return tallies
 
+    def of_question(self, name: str | None, design: str) -> tuple[str | None, list[_Line]]:
+        """A question and its lines: that of the name, or the only one of the table."""
+        stated = dict.fromkeys(line.attribute for line in self._lines)
+        if len(stated) > 1 and name not in stated:
+            rule = "has counts of several questions, which must not be added"
+            remedy = f"Choose a question: --design {shlex.quote(f'{next(iter(stated))}={design}')}"
+            raise FileError(self.path, rule, ", ".join(map(show, stated)), remedy)
+        question = name if name in stated else next(iter(stated)) or None
+        return question, [line for line in self._lines if line.attribute == (question or "")]
+
     def _read(self, line: _Line, mechanisms: Mapping[str, Mechanism]) -> tuple[str, int]:
         """The attribute and the report of a line."""
         name = line.attribute or next(iter(mechanisms))
@@ -195,7 +212,11 @@ class CountsByHand:
                 remedy = "Delete this row, because otherwise its people count twice"
                 raise FileError(self._where(line), "has a sum of other rows", show(name), remedy)
             rule = f"must name a question of the study: {', '.join(mechanisms)}"
-            raise FileError(self._where(line), rule, show(name), meant(name, mechanisms))
+            remedy = (
+                meant(name, mechanisms)
+                or "Delete the rows of other questions, or add the questions to the study"
+            )
+            raise FileError(self._where(line), rule, show(name), remedy)
         return name, self.code_of(line, mechanisms[name])
 
     def code_of(self, line: _Line, mechanism: Mechanism) -> int:
@@ -216,6 +237,13 @@ class CountsByHand:
 
     def _where(self, line: _Line) -> str:
         return f"{self.path}: line {line.number}"
+
+
+def _column_of_questions(names: Sequence[str], by: Sequence[str]) -> int | None:
+    """The column that says of which question each row is, where ``by`` makes no groups of it."""
+    looks = [look(name) for name in names]
+    columns = [looks.index(name) for name in _QUESTIONS if name in looks]
+    return columns[0] if columns and names[columns[0]] not in by else None
 
 
 def _people(where: str, name: str, text: str) -> int:
@@ -521,19 +549,12 @@ def read_said(
         public, column_of = by, names.index(question)
         said = [cells[column_of] for _, cells in lines]
     else:
-        hand = CountsByHand(path, *counted)
-        counted_of = dict.fromkeys(line.attribute for line in hand._lines)
-        question = name if name in counted_of else next(iter(counted_of)) or None
-        if len(counted_of) > 1 and name not in counted_of:
-            rule = "has counts of several questions"
-            remedy = f"Choose a question: --design {next(iter(counted_of))}=DESIGN"
-            raise FileError(path, rule, ", ".join(map(show, counted_of)), remedy)
+        hand = CountsByHand(path, *counted, by)
+        question, chosen = hand.of_question(name, getattr(mechanism, "text", "DESIGN"))
         rows = [
-            (line.number, hand.code_of(line, mechanism), line.people, line.key)
-            for line in hand._lines
-            if line.attribute == (question or "")
+            (line.number, hand.code_of(line, mechanism), line.people, line.key) for line in chosen
         ]
-        public, said = list(hand.by), [line.word for line in hand._lines]
+        public, said = list(hand.by), [line.word for line in chosen]
         for column in by:
             if column == weights and column in names and column not in public:
                 rule = "has counts, which are no weights of single people"
@@ -669,6 +690,7 @@ def _of_people(
     if name is None and len(likely) != 1:
         raise _not_one_column(path, listed, likely)
     question = likely[0] if name is None else name
+    _refuse_several_questions(path, names, lines, [*by, question])
     public, column_of = [names.index(column) for column in by], names.index(question)
     left_out: Counter[tuple[str, ...]] = Counter()
     rows: list[_Row] = []
@@ -700,6 +722,18 @@ def _of_people(
         got = f"{what} in {len(unread):,} of {len(lines):,} rows, {where}"
         raise FileError(f"{path}: column {question!r}", rule, got, remedy)
     return question, rows, left_out
+
+
+def _refuse_several_questions(
+    path: str, names: Sequence[str], lines: Lines, by: Sequence[str]
+) -> None:
+    """Refuse rows of people with a column that says that they answered several questions."""
+    column = _column_of_questions(names, by)
+    if column is not None and len({look(cells[column]) for _, cells in lines}) > 1:
+        rule = f"has rows of several questions in column {show(names[column])}, which must not be "
+        rule += "added"
+        remedy = f"To estimate each question by itself, name {shlex.quote(names[column])} in --by"
+        raise FileError(path, rule, None, remedy)
 
 
 def _not_one_column(path: str, words: str, likely: Sequence[str]) -> FileError:
@@ -764,15 +798,17 @@ def read_said_in_groups(
             listed = " or ".join(dict.fromkeys(by_look.values()))
             raise _not_one_column(path, listed, [names[i] for i in likely])
         said, of = likely[0], names.index(group)
+        _refuse_several_questions(path, names, lines, [group, names[said]])
         rows = [(number, cells[said], 1, cells[of]) for number, cells in lines]
     else:
-        hand = CountsByHand(path, *counted)
+        hand = CountsByHand(path, *counted, [group])
         if hand.by != (group,):
             rule = f"can have only the column {group} beside its counts"
             others = [name for name in hand.by if name != group]
             remedy = "Remove the other columns, and add up the counts of rows that are then alike"
             raise FileError(path, rule, f"also {', '.join(others)}", remedy)
-        rows = [(line.number, line.word, line.people, line.key[0]) for line in hand._lines]
+        _, chosen = hand.of_question(name, "DESIGN")
+        rows = [(line.number, line.word, line.people, line.key[0]) for line in chosen]
     groups = _numbers_of_groups(path, group, entries, [key for *_, key in rows])
     counts = [dict.fromkeys(of_group, 0) for of_group in words]
     stated = set()

@@ -10,7 +10,9 @@ from pathlib import Path
 import openpyxl
 import pytest
 
+import warner
 from tests.spec.app._command import run
+from warner.io import read_counts
 from warner.studies.study import Study
 
 CHEATING = ["estimate", "--design", "cheating:1/4,3/4"]
@@ -307,12 +309,62 @@ def test_a_table_of_counts_is_regressed_as_its_people(
 def test_a_column_of_counts_that_makes_no_group_is_named_beside_by(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rejects counts of two questions that are added up without a word."""
+    """Rejects counts of two groups that are added up without a word."""
     monkeypatch.chdir(tmp_path)
-    rows = ["district,question,yes,no", "North,drugs,120,280", "South,drugs,130,220"]
-    Path("wide.csv").write_text("\n".join([*rows, "North,tested,130,270", "South,tested,110,240"]))
+    rows = ["district,sex,yes,no", "North,female,120,280", "South,female,130,220"]
+    Path("wide.csv").write_text("\n".join([*rows, "North,male,130,270", "South,male,110,240"]))
     command = ["estimate", "wide.csv", "--design", "forced:1/6,1/6", "--by"]
     said = run(*command, "district").stderr
-    assert "Columns that are not used: question." in said
-    assert "add --by district,question." in said
-    assert "not used" not in run(*command, "district,question").stderr
+    assert "Columns that are not used: sex." in said
+    assert "add --by district,sex." in said
+    assert "not used" not in run(*command, "district,sex").stderr
+
+
+def test_counts_of_two_questions_are_never_added(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects counts of two questions that are added up, in a table, on a page and in Python."""
+    monkeypatch.chdir(tmp_path)
+    rows = ["district,Question,yes,no", "North,drugs,120,280", "South,drugs,130,220"]
+    Path("wide.csv").write_text("\n".join([*rows, "North,tested,130,270", "South,tested,110,240"]))
+    of_both = ["--design", "forced:1/6,1/6", "--by", "district"]
+    for command in (["estimate"], ["report", "-o", "page.html"]):
+        said = run(*command, "wide.csv", *of_both, ok=False).stderr
+        assert "has counts of several questions, which must not be added" in said
+        assert "got 'drugs', 'tested'" in said
+        assert "Choose a question: --design drugs=forced:yes=1/6,no=1/6." in said
+    assert not Path("page.html").exists()
+    chosen = "drugs=forced:1/6,1/6"
+    shown = run("estimate", "wide.csv", "--design", chosen, "--by", "district").stdout
+    assert "drugs: 2 groups, 750 reports" in shown
+    each = run("estimate", "wide.csv", *of_both[:-1], "Question,district").stdout
+    assert "4 groups, 1,500 reports" in each
+    question = '[attributes.{}]\nvalues = ["no", "yes"]\ndesign = "forced:1/6,1/6"\n'
+    public = '[public.district]\nvalues = ["North", "South"]\n'
+    Path("one.toml").write_text(question.format("drugs") + public)
+    Path("two.toml").write_text(question.format("drugs") + question.format("tested") + public)
+    shown = run("estimate", "wide.csv", "--study", "two.toml", "--by", "district").stdout
+    assert "drugs: 2 groups, 750 reports" in shown and "tested: 2 groups, 750 reports" in shown
+    said = run("estimate", "wide.csv", "--study", "one.toml", ok=False).stderr
+    assert "line 4: must name a question of the study: drugs; got 'tested'. Delete the rows" in said
+    study = Study.load("one.toml")
+    with pytest.raises(warner.errors.FileError, match="must name a question of the study: drugs"):
+        read_counts("wide.csv", study.mechanisms.values()).tallies(
+            study.mechanisms, study.public, study.digest
+        )
+    Path("wide.csv").write_text(Path("wide.csv").read_text().replace("Question", "topic"))
+    said = run("estimate", "wide.csv", "--study", "two.toml", ok=False).stderr
+    assert "Rename the column 'topic' to 'question'." in said
+
+
+def test_rows_of_people_about_two_questions_are_never_added(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects what people said to two questions that is counted as one."""
+    monkeypatch.chdir(tmp_path)
+    Path("said.csv").write_text("question,said\n" + "drugs,yes\ntested,no\n" * 60)
+    command = ["estimate", "said.csv", "--design", "forced:1/6,1/6"]
+    said = run(*command, ok=False).stderr
+    assert "has rows of several questions in column 'question', which must not be added" in said
+    assert "name question in --by." in said
+    assert "2 groups, 120 reports" in run(*command, "--by", "question").stdout
