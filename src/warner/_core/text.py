@@ -60,6 +60,7 @@ AS_WRITTEN = (
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 # Several in a chain, such as simplecache::https://host/a.csv.
 _NEXT = re.compile(r"::(?=[A-Za-z][A-Za-z0-9+.-]*(?:://|::))")
+_NEXT_TO_A_HALF = 1e-14  # of a number, by which rounding errors move it
 _CONTAINERS = ("abfs", "abfss", "wasb", "wasbs")  # container@account.host
 _PORT = re.compile(r"[^:]*:\d+")
 
@@ -299,12 +300,13 @@ def decimals_of_number(width: float) -> int:
 
 
 def number(value: float, decimals: int) -> str:
-    """A number with a decimal point and marks of thousands.
+    """A number with a decimal point and marks of thousands; halves are rounded up, as in Excel.
 
-    >>> number(1234.567, 1), number(-0.001, 1)
-    ('1,234.6', '0.0')
+    >>> number(1234.567, 1), number(-0.001, 1), number(14.5, 0), number(100 * 0.145, 0)
+    ('1,234.6', '0.0', '15', '15')
     """
-    shown = f"{value:,.{decimals}f}"
+    # Format rounds a half to the even digit, and 100 * 0.145 is a little below 14.5.
+    shown = f"{value * (1 + _NEXT_TO_A_HALF):,.{decimals}f}"
     return shown.removeprefix("-") if float(shown.replace(",", "")) == 0 else shown
 
 

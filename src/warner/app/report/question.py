@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -205,12 +205,12 @@ class Question:
         if not rows:
             return "The table below has the result."
         if self.items_of and len(rows) == 2:
-            return f"ticked by {_figures(rows[1], self.is_bounded)}."
+            return f"ticked by {_figures(rows[1], rows, self.is_bounded)}."
         named = sorted(rows, key=lambda row: -row["estimate"])[:_MOST_IN_SHORT]
         if self._is_of_two:
             shown = {answer for _, answer in self.answers()}
             named = [row for row in rows if name_of(row["value"], self.domain) in shown]
-        figures = [_figures(row, self.is_bounded) for row in named]
+        figures = [_figures(row, rows, self.is_bounded) for row in named]
         names = [quoted(name_of(row["value"])) for row in named]
         return f"{'; '.join(map(': '.join, zip(names, figures, strict=True)))}."
 
@@ -239,9 +239,8 @@ class Question:
         rows = sorted(every, key=lambda row: -row[1])[:_MOST_GROUPS_IN_SHORT]
         rows = [row for row in every if row in rows]
         few = f" (the {len(rows)} largest of {len(every):,} groups)" * (len(rows) < len(every))
-        decimals = decimals_of_percent(row["high"] - row["low"] for _, _, row in rows)
         named = [
-            f"{visible(name)} {_figures(row, self.is_bounded, decimals)}"
+            f"{visible(name)} {_figures(row, self._rows_of_groups, self.is_bounded)}"
             if row["is_share"]
             else "{} {} ({})".format(visible(name), *figures_of(row))
             for name, _, row in rows
@@ -284,7 +283,8 @@ class Question:
         rows = []
         for text, row in self._shown().items():
             of_groups = [] if is_wide else [each for _, _, each in by_answer.get(text, [])]
-            cells = map(self._cell, [row, *of_groups])
+            cells = [self._cell(row, list(self._shown().values()))]
+            cells += [self._cell(each, self._rows_of_groups) for each in of_groups]
             rows.append({**row, "text": text} | dict(zip(keys, cells, strict=False)))
         if rows and all(row["is_share"] for row in rows):
             drawn = picture_of(rows, is_share=True, is_bounded=self.is_bounded)
@@ -312,10 +312,10 @@ class Question:
         }
         return {name: row for name, row in named.items() if name in answers} or named
 
-    def _cell(self, row: Row) -> str:
+    def _cell(self, row: Row, beside: Sequence[Row]) -> str:
         """A share or a number with its interval."""
         if row["is_share"]:
-            return _figures(row, self.is_bounded)
+            return _figures(row, beside, self.is_bounded)
         return "{} ({})".format(*figures_of(row))
 
     def _people(self) -> str:
@@ -335,8 +335,8 @@ class Question:
         row = result.answered().row(self.settings.level, self.settings.target)
         hidden = "" if self.shows_nonresponse else " Whether a person answered is hidden, too."
         return (
-            f"{people} took part, and {_figures(row)} of them answered.{hidden} All shares are of "
-            "the people who answered, and say nothing about the others."
+            f"{people} took part, and {_figures(row, [row])} of them answered.{hidden} All shares "
+            "are of the people who answered, and say nothing about the others."
         )
 
     def _of_ways(self) -> str:
@@ -517,6 +517,11 @@ class Question:
                 (name, n, {**values[x], "is_share": True}) for name, n, values in by_name
             ]
         return tables
+
+    @property
+    def _rows_of_groups(self) -> list[Row]:
+        """The rows of all groups, which have equally many decimals."""
+        return [row for rows in self._rows_by_group.values() for _, _, row in rows]
 
     def _by_group(self) -> list[Block]:
         """The tables of all groups, each estimated from its own reports."""
@@ -748,10 +753,9 @@ def _half(rows: Sequence[Row]) -> float:
     return float(np.median([(row["high"] - row["low"]) / 2 for row in rows] or [math.nan]))
 
 
-def _figures(row: Row, is_bounded: bool = True, decimals: int | None = None) -> str:
-    """A share with its interval, where there is one, in one phrase."""
-    if decimals is None:
-        decimals = decimals_of_percent([row["high"] - row["low"]])
+def _figures(row: Row, beside: Iterable[Row], is_bounded: bool = True) -> str:
+    """A share with its interval, in one phrase, with the decimals of the rows of its table."""
+    decimals = decimals_of_percent(each["high"] - each["low"] for each in beside)
     if not is_bounded:
         return percent(row["estimate"], decimals)
     interval = percent_interval(row["low"], row["high"], decimals)

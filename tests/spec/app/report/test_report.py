@@ -225,6 +225,22 @@ def test_the_page_and_the_terminal_round_alike(
     assert ("." in yes[0]) == (people > 30)
 
 
+def test_groups_on_a_short_page_are_rounded_as_on_the_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects 14 % of a small group on the page, whose row on the terminal says 14.0 %."""
+    monkeypatch.chdir(tmp_path)
+    Path("g.csv").write_text("district,same,different\nA,1355,645\nB,136,64\n")
+    asked = ("g.csv", "--design", "crosswise:1/4", "--by", "district")
+    shown = run("estimate", *asked).stdout
+    rows = re.findall(r"^[AB] +yes +([\d.]+ %) +([\d.]+ to [\d.]+ %)", shown, re.M)
+    assert len(rows) == 2
+    for short in ((), ("--short",)):
+        run("report", *asked, *short, "-o", "r.html")
+        page = re.sub("<[^>]*>", " ", Path("r.html").read_text()).replace("\xa0", " ")
+        assert all("{} ({})".format(*row) in " ".join(page.split()) for row in rows)
+
+
 def test_bounds_of_forged_reports_stand_under_the_shares(tally: str) -> None:
     run("report", tally, "--only", "smokes", "--forged", "2%", "-o", "report.html")
     words = " ".join(_Outline(Path("report.html").read_text()).words).replace("\xa0", " ")
