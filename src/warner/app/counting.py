@@ -20,7 +20,6 @@ from warner._core.errors import (
     EmptyError,
     FileError,
     FrameWarning,
-    MismatchError,
     WarnerError,
 )
 from warner._core.progress import stage
@@ -32,6 +31,7 @@ from warner.app.what_files_hold import (
     add_tallies,
     as_file,
     fingerprint,
+    of_two_origins,
     other_questions,
     refuse_copies,
     refuse_counts,
@@ -408,13 +408,7 @@ class GroupTotals:
             require_same(sums[name].header, tally.header, f"{name!r} in {first} and in {path}")
             marks = {sums[name].simulated, tally.simulated}
             if len(marks) > 1 and not self.allow_simulated:
-                made_up, real = (path, first) if tally.simulated else (first, path)
-                rule = f"holds simulated reports, but {real} holds real reports"
-                remedy = (
-                    "Count the two files with two commands, or add --allow-simulated to count all "
-                    "as simulated"
-                )
-                raise MismatchError(made_up, rule, None, remedy)
+                raise of_two_origins(*((path, first) if tally.simulated else (first, path)))
             sums[name] = merge_apart([sums[name].marked(any(marks)), tally.marked(any(marks))])
 
 

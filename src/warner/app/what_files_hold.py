@@ -43,7 +43,6 @@ from warner.reports.tally import (
     merge_apart,
     parse_tallies,
     require_same,
-    require_same_origin,
     save_tallies,
 )
 from warner.reports.tally_kinds import twins_among
@@ -221,6 +220,8 @@ def tallies_together(
     if implausible:
         parts = {path: {n: t.trusted() for n, t in of.items()} for path, of in parts.items()}
     marked = _of_one_origin(parts, simulated)
+    if simulated_paths := _simulated(parts):
+        warn_of_simulation(", ".join(simulated_paths))
     refuse_equal(marked, equal)
     marked = _with_same_attributes(marked, only)
     if len(paths) > 1 and not equal:
@@ -344,13 +345,29 @@ def _of_one_origin(
     parts: Mapping[str, dict[str, Tally]], allow_simulated: bool
 ) -> dict[str, dict[str, Tally]]:
     """The tallies of several inputs, all marked as simulated where some may be and are."""
-    marks = [tally.simulated for tallies in parts.values() for tally in tallies.values()]
-    if not allow_simulated:
-        require_same_origin(marks, "tallies")
+    simulated = _simulated(parts)
+    real = [path for path, of in parts.items() if not all(t.simulated for t in of.values())]
+    if simulated and real and not allow_simulated:
+        raise of_two_origins(simulated[0], real[0])
     return {
-        path: {name: tally.marked(any(marks)) for name, tally in tallies.items()}
+        path: {name: tally.marked(bool(simulated)) for name, tally in tallies.items()}
         for path, tallies in parts.items()
     }
+
+
+def _simulated(parts: Mapping[str, Mapping[str, Tally]]) -> list[str]:
+    """The inputs that hold simulated reports."""
+    return [path for path, of in parts.items() if any(t.simulated for t in of.values())]
+
+
+def of_two_origins(simulated: str, real: str) -> MismatchError:
+    """The error of two files, of which one holds simulated reports."""
+    rule = f"holds simulated reports, but {real} holds real reports"
+    remedy = (
+        "Leave out the simulated reports, or add --allow-simulated to count all reports as "
+        "simulated"
+    )
+    return MismatchError(simulated, rule, None, remedy)
 
 
 def refuse_equal(

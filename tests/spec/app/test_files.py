@@ -217,11 +217,20 @@ def test_the_commands_do_not_vouch_for_simulated_reports(here_of_simulated: Path
         ("merge", "real.csv.json", "sim.parquet.json"),
         ("tally", "real.csv", "sim.parquet"),
     ):
-        assert "--allow-simulated" in run(*command, "-o", "all.json", ok=False).stderr
+        refusal = run(*command, "-o", "all.json", ok=False).stderr
+        simulated, real = command[2], command[1]
+        assert f"{simulated}: holds simulated reports, but {real} holds real reports" in refusal
+        assert "--allow-simulated" in refusal
         assert not Path("all.json").exists()
         run(*command, "-o", "all.json", "--allow-simulated")
         assert warner.Tally.load("all.json").simulated and warner.Tally.load("all.json").n == 400
         Path("all.json").unlink()
+    both = ("real.csv.json", "sim.parquet.json")
+    for command in (("estimate", *both), ("report", *both, "-o", "page.html")):
+        refusal = run(*command, ok=False).stderr
+        assert f"{both[1]}: holds simulated reports, but {both[0]} holds real reports" in refusal
+        notes = run(*command, "--allow-simulated").stderr
+        assert f"{both[1]}: these reports are simulated" in notes and f"{both[0]}," not in notes
 
 
 def test_tables_pictures_and_texts_say_that_reports_are_simulated(here_of_simulated: Path) -> None:

@@ -76,7 +76,6 @@ from warner.app.what_files_hold import (
     tallies_together,
     to_have_groups,
     warn_of_design,
-    warn_of_simulation,
 )
 from warner.domains import Categorical
 from warner.reports.public_columns import Key
@@ -828,8 +827,6 @@ def _estimate_shares(request: EstimateRequest) -> None:
     chosen = None if request.method_name is None else method(request.method_name)
     together = request.tallies_together()
     flat, grouped = apart(together)
-    if any(tally.simulated for parts in together.values() for tally in parts):
-        warn_of_simulation(", ".join(request.tallies))
     if grouped:
         _estimate_each_group(grouped, request)
         return
@@ -1059,8 +1056,6 @@ def _estimate_survey(request: EstimateRequest) -> None:
     }
     if request.lists_single_values:
         results = {name: numbers_as_labels(result) for name, result in results.items()}
-    if any(result.data.simulated for result in results.values()):
-        warn_of_simulation(", ".join(request.tallies))
     flat_results = [result for result in results.values() if not result.names]
     if request.kind is not None and len(flat_results) < len(results):
         rule = 'cannot be used with groups, which always have intervals of the kind "score"'

@@ -51,7 +51,6 @@ from warner.app.what_files_hold import (
     require_study_of_tallies,
     to_have_groups,
     warn_of_design,
-    warn_of_simulation,
 )
 from warner.domains import Items
 from warner.estimators import Estimator
@@ -203,8 +202,6 @@ def report(
     refuse_questions(columns, together)
     if loaded is not None:
         require_study_of_tallies(chosen_tallies(together, only), loaded, str(study))
-    if any(tally.simulated for parts in together.values() for tally in parts):
-        warn_of_simulation(", ".join(tallies))
     flat, grouped = apart(together)
     if design is not None:
         require_drawn(design, grouped, tallies or ("--counts",))
