@@ -26,6 +26,7 @@ from warner.app.what_files_hold import (
     read_or_count,
     refuse_counts,
     tallies_together,
+    warn_of_simulation,
 )
 from warner.io.formats import is_report_file
 from warner.reports.tally import Tally
@@ -321,8 +322,17 @@ class OnPaper:
     ) -> dict[str, list[Tally]]:
         """The tallies of the files together by attribute, or that of the counts."""
         if not self.counts:
-            read = lambda path: self.read(path, by)
-            return tallies_together(files, read, equal, simulated, implausible, only)
+            made_with_a_seed: list[str] = []
+
+            def read(path: str) -> dict[str, Tally]:
+                tallies = self.read(path, by)
+                made_with_a_seed.extend([path] * any(t.simulated for t in tallies.values()))
+                return tallies
+
+            together = tallies_together(files, read, equal, simulated, implausible, only)
+            if made_with_a_seed:
+                warn_of_simulation(", ".join(made_with_a_seed))
+            return together
         from warner.designs import from_text
 
         design = from_text(self.design)

@@ -220,8 +220,6 @@ def tallies_together(
     if implausible:
         parts = {path: {n: t.trusted() for n, t in of.items()} for path, of in parts.items()}
     marked = _of_one_origin(parts, simulated)
-    if simulated_paths := _simulated(parts):
-        warn_of_simulation(", ".join(simulated_paths))
     refuse_equal(marked, equal)
     marked = _with_same_attributes(marked, only)
     if len(paths) > 1 and not equal:
@@ -345,7 +343,7 @@ def _of_one_origin(
     parts: Mapping[str, dict[str, Tally]], allow_simulated: bool
 ) -> dict[str, dict[str, Tally]]:
     """The tallies of several inputs, all marked as simulated where some may be and are."""
-    simulated = _simulated(parts)
+    simulated = [path for path, of in parts.items() if any(t.simulated for t in of.values())]
     real = [path for path, of in parts.items() if not all(t.simulated for t in of.values())]
     if simulated and real and not allow_simulated:
         raise of_two_origins(simulated[0], real[0])
@@ -353,11 +351,6 @@ def _of_one_origin(
         path: {name: tally.marked(bool(simulated)) for name, tally in tallies.items()}
         for path, tallies in parts.items()
     }
-
-
-def _simulated(parts: Mapping[str, Mapping[str, Tally]]) -> list[str]:
-    """The inputs that hold simulated reports."""
-    return [path for path, of in parts.items() if any(t.simulated for t in of.values())]
 
 
 def of_two_origins(simulated: str, real: str) -> MismatchError:
