@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import re
 import textwrap
 import unicodedata
@@ -206,7 +207,13 @@ class PaperDesign(TableMechanism):
 
     def _no_program(self) -> ArgumentTypeError:
         rule = "is a design for paper, where people draw cards or throw dice themselves"
-        remedy = "Ask on paper, or use RandomizedResponse on devices"
+        total = self.guarantee.total
+        epsilon = 1.0 if math.isinf(total) else math.floor(100 * total) / 100 or total
+        remedy = (
+            "To ask on phones too, save a copy of the study under another name. In the copy, "
+            f"replace the line of the design with two lines: mechanism = "
+            f'"RandomizedResponse" and epsilon = {epsilon:g}'
+        )
         return ArgumentTypeError("mechanism", rule, type(self).__name__, remedy)
 
     def __repr__(self) -> str:

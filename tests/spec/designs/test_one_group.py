@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from fractions import Fraction
 from typing import Any
@@ -30,6 +31,7 @@ from warner.designs.texts import BY_NAME, EXAMPLES, NAMES_OF_GROUPS
 from warner.designs.two_groups import GROUPS_BY_NAME
 from warner.errors import ArgumentError, ArgumentTypeError, EmptyError, ReportError
 from warner.mechanisms import from_header
+from warner.studies.study import Study
 
 OFTEN = {"never": "1/10", "sometimes": "3/20", "often": "1/20"}
 DESIGNS: list[PaperDesign] = [
@@ -307,11 +309,15 @@ def test_unnamed_chances_of_several_answers() -> None:
 
 
 def test_a_design_is_not_for_devices() -> None:
-    refused(
-        ArgumentTypeError,
-        "people draw cards or throw dice themselves",
-        Crosswise("1/4").device_program,
-    )
+    """Rejects a study on paper whose refusal does not say how the same is asked on phones."""
+    rule = "people draw cards or throw dice themselves"
+    text = refused(ArgumentTypeError, rule, Crosswise("1/4").device_program)
+    lines = re.findall(r"mechanism = \"\w+\"|epsilon = [\d.]+\d", text)
+    study = '[attributes.q]\nvalues = ["no", "yes"]\n'
+    of_phones = Study.parse(study + "\n".join(lines)).mechanisms["q"]
+    assert of_phones.device_program()
+    assert 0.99 * math.log(3) < of_phones.epsilon <= math.log(3)
+    assert "epsilon = 1." in refused(ArgumentTypeError, rule, Mangat("2/3").device_program)
 
 
 def test_a_design_with_degrees_left_tests_itself() -> None:
