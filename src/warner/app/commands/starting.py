@@ -41,11 +41,17 @@ from warner.app.new_study.dialogue import (
 )
 from warner.app.new_study.text import COPIED, FirstStudy, Question, listed
 from warner.app.new_study.xlsform import read_form
-from warner.app.report.sheet import COUNTS, counts_to_fill, questions_of, sheet as paper_sheet
+from warner.app.report.sheet import (
+    COUNTS,
+    EXCEL,
+    counts_to_fill,
+    questions_of,
+    sheet as paper_sheet,
+)
 from warner.app.report.writers import require_typst, write_report
 from warner.app.show_designs import show_meaning
 from warner.app.terminal import note, plural, say
-from warner.app.what_files_hold import refuse_overwriting, write_text
+from warner.app.what_files_hold import refuse_overwriting, say_written, write_text
 from warner.collector.scripts import integrity, packaged_files
 from warner.collector.survey_document import survey_bytes, survey_digest
 from warner.designs.chances import DEVICES
@@ -400,8 +406,9 @@ def check(study: str, output: Output, shows_rows: bool) -> None:
 )
 @click.option(
     "--counts",
-    metavar="FILE.csv",
-    help="Also write an empty table, in which the interviewer fills in the counts.",
+    metavar="FILE",
+    help="Also write an empty table, in which the interviewer fills in the counts: .csv, or .xlsx "
+    "for Excel.",
 )
 @click.option(
     "--draw",
@@ -441,7 +448,10 @@ def sheet(
     """
     suffix = Path(output).suffix.lower()
     if suffix not in (".html", ".pdf"):
-        raise ArgumentError("--output", "must end in .pdf or .html", output)
+        remedy = None
+        if suffix in (".csv", EXCEL):
+            remedy = f"To get the empty table of counts, write -o sheet.pdf --counts {output}"
+        raise ArgumentError("--output", "must end in .pdf or .html", output, remedy)
     if suffix == ".pdf":
         require_typst()
     for path in filter(None, [output, counts]):
@@ -450,7 +460,8 @@ def sheet(
         require_ending(
             counts,
             ".csv",
-            remedy="Give it a name that ends in .csv. Excel opens and saves such files",
+            EXCEL,
+            remedy="Give it a name that ends in .csv or .xlsx",
         )
     for name, keys in Draft.load(study).missing.items():
         if "mechanism" in keys:
@@ -469,7 +480,12 @@ def sheet(
     content = paper_sheet(stated, asked_questions, study, chosen, counts or COUNTS)
     write_report(content, output, suffix)
     if counts is not None:
-        write_text(counts_to_fill(stated, asked_questions), counts)
+        empty = counts_to_fill(stated, asked_questions)
+        if counts.lower().endswith(EXCEL):
+            write_whole(counts, empty.xlsx())
+            say_written(counts)
+        else:
+            write_text(empty.csv(), counts)
     if chosen.partition("-")[0] != "en":
         note(_IN_ENGLISH)
 

@@ -25,6 +25,7 @@ from warner.io.counts_by_hand import ATTRIBUTE, COUNT, DESIGN, VALUE
 from warner.studies.study import Study
 
 COUNTS = "counts.csv"  # the file of the interviewer's page, where none is named
+EXCEL = ".xlsx"  # the other ending of the file of counts
 _MOST_BOXES = 12  # values of a public column that are boxes; of more there is a line to write on
 _MOST_GROUPS = 100  # of public values whose counts have lines of their own
 _MOST_BLANKS = 3  # groups whose blanks stand side by side on the page for the interviewer
@@ -300,6 +301,13 @@ _NOT_SPLIT = (
 )
 
 
+def _saved(counts: str) -> str:
+    """How the table of counts is filled in and saved."""
+    if counts.lower().endswith(EXCEL):
+        return "with Excel, and save it."
+    return f"with Excel or any editor, and save it as CSV. {_NOT_SPLIT}"
+
+
 _WITHOUT_CONSENT = (
     'Put aside the sheets without a tick under "Your consent": nothing on them is counted.'
 )
@@ -331,12 +339,12 @@ def _counted(study: Study, questions: list[Question], counts: str) -> list[Secti
         rows = [row | {"group": name} for row in rows for name in names]
     elif len(names) > _MOST_BLANKS:
         count += " Copy this table for each group."
-    lines = counts_to_fill(study, questions).splitlines()
+    lines = counts_to_fill(study, questions).csv().splitlines()
     type_in = (
-        f"Type the numbers into the table {counts}, with Excel or any editor, and save it as CSV. "
+        f"Type the numbers into the table {counts}, {_saved(counts)} "
         f"The table {'has' if len(lines) <= _MOST_LINES else 'begins with'} the lines below. The "
         f"command warner study sheet writes this table if you add --counts {counts}. Type each "
-        f"number at the end of its line. {_NOT_SPLIT}"
+        "number at the end of its line."
     )
     words = dict.fromkeys(word for each in questions for word in _words_to_type(each))
     if of_answers := [word for word in words if word.endswith('"')]:
@@ -361,15 +369,14 @@ def _by_sheet(study: Study, questions: list[Question], path: str, counts: str) -
                 f"command warner estimate, write {counts} in place of {tally_of(path)}."
             )
     type_in = (
-        f"Type a row for each sheet into the table {counts}, with Excel or any editor, and save it "
-        f"as CSV. Shuffle the sheets first. {_WITHOUT_CONSENT} {unclear} {_NOT_SPLIT} The table "
-        "begins with this line:"
+        f"Type a row for each sheet into the table {counts}, {_saved(counts)} Shuffle the sheets "
+        f"first. {_WITHOUT_CONSENT} {unclear} The table begins with this line:"
     )
     if study.design is not None and study.design.weights is not None:
         weights = study.design.weights
         type_in = f"Fill in the column {weights} when the weights are computed. {type_in}"
     words = Points(tuple(f"{each.name}: {', '.join(_words_to_type(each))}" for each in questions))
-    header = Commands(counts_to_fill(study, questions).strip())
+    header = Commands(counts_to_fill(study, questions).csv().strip())
     # Nothing can notice true answers that chance could have made, so the person who types is told.
     ticked = (
         "For each question, type the word that is ticked, also where you believe that the true "
@@ -431,10 +438,11 @@ def is_by_sheet(study: Study) -> bool:
     return math.prod(domain.size for domain in domains) > _MOST_GROUPS
 
 
-def counts_to_fill(study: Study, questions: list[Question]) -> str:
-    """The table to fill in, as CSV: of counts for each group, or of a row for each sheet."""
+def counts_to_fill(study: Study, questions: list[Question]) -> Table:
+    """The table to fill in: of counts for each group, or of a row for each sheet."""
     if is_by_sheet(study):
-        return Table([*study.public, *(each.name for each in questions)], []).csv()
+        names = [*study.public, *(each.name for each in questions)]
+        return Table([Column(name, name) for name in names], [])
     rows: list[dict[str, Any]] = [
         {ATTRIBUTE: question.name, DESIGN: question.design.text}
         | {**dict(zip(study.public, group, strict=True)), VALUE: word, COUNT: ""}
@@ -442,4 +450,5 @@ def counts_to_fill(study: Study, questions: list[Question]) -> str:
         for question in questions
         for word in question.words
     ]
-    return Table(list(rows[0]), rows).csv()
+    # The title, so that Excel shows the names as they are read.
+    return Table([Column(name, name) for name in rows[0]], rows)

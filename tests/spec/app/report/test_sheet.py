@@ -9,6 +9,7 @@ from fractions import Fraction
 from html import unescape
 from pathlib import Path
 
+import openpyxl
 import pytest
 
 from tests.spec.app._command import STUDY, run
@@ -336,6 +337,27 @@ def test_equal_studies_are_equal_files(here: Path) -> None:
     assert Path("a.pdf").read_bytes().startswith(b"%PDF")
 
 
+def test_the_table_to_fill_in_may_be_of_excel(here: Path) -> None:
+    """Rejects a table whose names Excel shows otherwise than the commands read them."""
+    page = _page("--counts", "counts.xlsx")
+    assert "Type the numbers into the table counts.xlsx, with Excel, and save it." in page
+    assert "save it as CSV" not in page and "warner tally --counts counts.xlsx" in page
+    run("study", "sheet", "class.toml", "-o", "again.html", "--counts", "counts.csv")
+    book = openpyxl.load_workbook("counts.xlsx")
+    header, *rows = [list(row) for row in book.active.iter_rows(values_only=True)]
+    template = Path("counts.csv").read_text().splitlines()
+    assert [",".join(each or "" for each in row) for row in (header, *rows)] == template
+    for i in range(2, len(rows) + 2):
+        book.active.cell(i, len(header)).value = i
+    book.save("counts.xlsx")
+    Path("counts.csv").write_text(
+        "\n".join([template[0], *(f"{line}{i}" for i, line in enumerate(template[1:], 2))])
+    )
+    for name in ("counts.xlsx", "counts.csv"):
+        run("tally", "--counts", name, "--study", "class.toml", "-o", f"{name}.json")
+    assert Path("counts.xlsx.json").read_text() == Path("counts.csv.json").read_text()
+
+
 def test_what_cannot_be_a_sheet_is_refused(here: Path) -> None:
     Path("device.toml").write_text(STUDY)
     for arguments, words in (
@@ -347,9 +369,10 @@ def test_what_cannot_be_a_sheet_is_refused(here: Path) -> None:
         (["class.toml", "-o", "f.html", "--language", "de"], "--language"),
         (["class.toml", "-o", "class.toml"], "must end in"),
         (
-            ["class.toml", "-o", "f.html", "--counts", "c.xlsx"],
-            "Give it a name that ends in .csv. Excel opens",
+            ["class.toml", "-o", "f.html", "--counts", "c.ods"],
+            "Give it a name that ends in .csv or .xlsx",
         ),
+        (["class.toml", "-o", "c.xlsx"], "write -o sheet.pdf --counts c.xlsx"),
     ):
         assert re.search(words, run("study", "sheet", *arguments, ok=False).stderr), words
     run("study", "sheet", "class.toml", "-o", "f.html")
