@@ -16,7 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from warner._core.errors import ArgumentError, FileError
-from warner._core.text import without_secrets
+from warner._core.text import nearest, without_secrets
 
 _unfinished: set[str] = set()
 
@@ -234,15 +234,26 @@ def write_whole(path: str | os.PathLike[str], data: bytes, replace: bool = True)
         Path(temporary).write_bytes(data)
 
 
+def remedy_of_no_file(path: str | os.PathLike[str]) -> str:
+    """What to do where there is no file of this name: the nearest name in its folder, if any."""
+    target, names = Path(path), list[str]()
+    with suppress(OSError):
+        names = sorted(each.name for each in target.parent.iterdir() if each.is_file())
+    by_stem = {Path(name).stem: name for name in reversed(names)}
+    # Some systems do not show the endings of names.
+    near = target.name if target.name in by_stem else nearest(target.stem, by_stem)
+    if near is not None:
+        return f"Is {str(target.with_name(by_stem[near]))!r} meant?"
+    return "Check the name. If the file is in another folder, go to this folder first: cd FOLDER"
+
+
 def read_whole(path: str | os.PathLike[str]) -> bytes:
     """Return the bytes of a file; FileError where it cannot be opened."""
     try:
         return Path(path).read_bytes()
     except OSError as error:
-        problem = FileError(
-            without_secrets(str(path)),
-            "cannot be opened",
-            error.strerror or type(error).__name__,
-            "Check the path",
-        )
+        is_absent = isinstance(error, FileNotFoundError)
+        reason = error.strerror or type(error).__name__
+        remedy = remedy_of_no_file(path) if is_absent else "Check the path"
+        problem = FileError(without_secrets(str(path)), "cannot be opened", reason, remedy)
     raise problem

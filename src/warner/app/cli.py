@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 
+from warner._core.atomic_files import remedy_of_no_file
 from warner._core.errors import WarnerError, message
 from warner._core.text import without_secrets
 from warner.app.running import load_all, stopped_cleanly
@@ -105,6 +106,8 @@ class PlainErrors(click.Command):
             if name == "--epsilon" and context:
                 rule = f"There is no option {name!r} here. {_IN_THE_STUDY}"
                 raise click.UsageError(rule, context) from None
+            if (way := _two_hyphens(name, context)) is not None:
+                raise click.UsageError(way, context) from None
             raise
         except MemoryError:
             remedy = "Use fewer questions or values, or a computer with more memory"
@@ -116,17 +119,59 @@ class PlainErrors(click.Command):
             raise SystemExit(1) from None
         except OSError as error:
             is_full = error.errno == errno.ENOSPC
-            name = without_secrets(str(error.filename or ("disk" if is_full else "file")))
-            remedy = (
-                "Make space on the disks of the output and of temporary files" if is_full else ""
+            # Of a file that gets its name at the end, the second name is the one that was typed.
+            path = error.filename2 or error.filename or ("disk" if is_full else "file")
+            problem, remedy = (
+                error.strerror or type(error).__name__,
+                _REMEDIES.get(error.errno or 0, ""),
             )
+            if isinstance(error, FileNotFoundError) and error.filename is not None:
+                remedy = remedy_of_no_file(path)
             raise click.ClickException(
-                message(name, error.strerror or type(error).__name__, None, remedy)
+                message(without_secrets(str(path)), problem, None, remedy)
             ) from None
 
 
+_REMEDIES = {
+    errno.ENOSPC: "Make space on the disks of the output and of temporary files",
+    errno.EISDIR: "Give one file in this folder",
+    errno.EACCES: "If the file is open in another program, such as Excel, close it there",
+}
 # Word processors make a dash of two hyphens.
 _DASHED = re.compile("[\N{EN DASH}\N{EM DASH}]-?([a-z][a-z-]+)(=.*)?")
+
+_CURLY = "\N{LEFT DOUBLE QUOTATION MARK}\N{RIGHT DOUBLE QUOTATION MARK}"
+_CURLY += "\N{DOUBLE LOW-9 QUOTATION MARK}\N{LEFT SINGLE QUOTATION MARK}"
+_LOCKED = re.compile(r"~\$(.+)|\.~lock\.(.+)#")  # of Excel, and of LibreOffice
+
+
+def _mistyped(word: str) -> str | None:
+    """What is wrong with a word that a program changed, and what to type; None of other words."""
+    if dashed := _DASHED.fullmatch(word):
+        return f"{word!r} begins with a dash in place of two hyphens. Type --{dashed[1]}."
+    plain = word.strip(_CURLY)
+    if plain != word and not set(plain) & set(_CURLY):
+        return f'{word!r} has curly quotes, as Word writes them. Type straight quotes: "{plain}".'
+    if locked := _LOCKED.fullmatch(Path(word).name):
+        table = locked[1] or locked[2]
+        return (
+            f"{word!r} only says that {table} is open in another program, such as Excel. Save and "
+            f"close {table} there, and type {table}."
+        )
+    return None
+
+
+def _two_hyphens(name: str, context: click.Context | None) -> str | None:
+    """What to type for an option with one hyphen, or with no space behind it; None of others."""
+    options = [] if context is None else [each for p in context.command.params for each in p.opts]
+    long = [each for each in options if each.startswith("--")]
+    if near := [each for each in long if each.startswith(f"-{name}")]:
+        return f"There is no option {name!r}. Long options have two hyphens: {' or '.join(near)}."
+    glued = [each for each in long if name.startswith(each) and len(name) > len(each) + 2]
+    if glued and name[len(glued[0])] != "-":
+        return f"There is no option {name!r}. Type a space behind {max(glued, key=len)}."
+    return None
+
 
 # Options under the names that other programs have for them.
 _OPTION_HERE = {
@@ -183,8 +228,7 @@ class _Group(PlainErrors, click.Group):
     """The commands of warner, in the order in which they are needed."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        for dashed in filter(None, map(_DASHED.fullmatch, args)):
-            rule = f"{dashed[0]!r} begins with a dash in place of two hyphens. Type --{dashed[1]}."
+        for rule in filter(None, map(_mistyped, args)):
             raise click.UsageError(rule, ctx)
         return super().parse_args(ctx, args)
 

@@ -57,6 +57,11 @@ group_option = click.option(
 )
 
 
+_COUNTS = re.compile(r"[^=,]+=[0-9]+(,[^=,]+=[0-9]+)*")
+_THOUSANDS = re.compile(r"(?<=[0-9])[., ](?=[0-9]{3}(?![0-9]))")  # between the digits of 1,200
+_CHANCES = re.compile(r"[0-9./,]+")
+
+
 def drop_missing_option(about: str) -> Callable[..., Any]:
     """The option --drop-missing, with its help."""
     return click.option("--drop-missing", is_flag=True, help=about)
@@ -306,9 +311,13 @@ class OnPaper:
             raise ArgumentError("--counts", rule, got)
         if self.counts and files:
             rule, remedy = "cannot be used with a file", f"Leave out the file. {COUNTS_BY_GROUP}"
-            if all("=" in each for each in files):
+            typed = re.sub(r"[ ,]*([=,])[ ,]*", r"\1", " ".join([*self.counts, *files]))
+            if _COUNTS.fullmatch(together := typed.replace(" ", ",")):
                 rule = "must have a comma and no space between its words"
-                remedy = f"Write --counts {','.join([*self.counts, *files])}"
+                remedy = f"Write --counts {together}"
+            if all(map(_CHANCES.fullmatch, files)) and self.given and ":" not in self.given:
+                remedy = f"Write --design {self.given}:{','.join(files)}"
+                raise ArgumentError("--design", "must have a colon and no space", None, remedy)
             raise ArgumentError("--counts", rule, None, remedy)
 
     def tallies(
@@ -610,6 +619,10 @@ def _example(words: Sequence[str]) -> str:
 def counts_by_word(text: str, words: Sequence[str]) -> dict[str, int]:
     """The numbers of people in ``same=680,different=320``, by the words of reports."""
     counts: dict[str, int] = {}
+    plain = _THOUSANDS.sub("", text.replace(":", "=") if "=" not in text else text)
+    if plain != text and _COUNTS.fullmatch(re.sub(" *([=,]) *", r"\1", plain)):
+        rule = f"must say how many people said {series([*map(repr, words)], 'and')}"
+        raise ArgumentError("--counts", rule, repr(text), f"Write --counts {shlex.quote(plain)}")
     for each in text.split(","):
         word, equals, number = (piece.strip() for piece in each.rpartition("="))
         if ";" in word and "=" in word:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from itertools import dropwhile
+from pathlib import Path
 from typing import Any
 
 from warner._core.checks import kind
@@ -202,7 +203,17 @@ def _safely(shown: str, work: Callable[[], Any]) -> Any:
             pass
     rule = "looks like an Excel file, but cannot be read"
     remedy = "Save it again in Excel, or as CSV UTF-8"
+    if (of_other := _OF_OTHERS.get(Path(shown).suffix.lower())) is not None:
+        rule, remedy = of_other
     raise FileError(shown, rule, None, remedy)
+
+
+# Files of other programs that begin as a file of Excel does.
+_OF_OTHERS = {
+    ".ods": ("is a spreadsheet of LibreOffice", "In LibreOffice, save it as .xlsx or .csv"),
+    ".numbers": ("is a spreadsheet of Numbers", "In Numbers, export it as Excel or CSV"),
+    ".docx": ("is a document of Word", "Copy the table into Excel, and save it as .xlsx"),
+}
 
 
 def _headers(data: bytes) -> tuple[dict[str, list[str]], set[str]]:

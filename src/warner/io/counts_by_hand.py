@@ -19,6 +19,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, timedelta
 from functools import cache
 from typing import NamedTuple
 
@@ -55,8 +56,8 @@ _COUNTS = (COUNT, "counts", "n", "people", "sheets", "number", "freq", "frequenc
 _ALL = ("n", "total", "all", "people", "asked", "count")  # columns of the people of a row
 _COUNT = re.compile(r"[0-9.,]+ ?%?")  # a number, which may be no count
 _DECIMAL_COMMA = re.compile(r"[0-9]+,[0-9]+")
-_SHARE = re.compile(r"0[.,][0-9]+|[0-9]+[.,][0-9]{1,2}")  # as 60.5, where 1.200 is 1200
-_WHOLE = re.compile(r"[0-9]{1,18}([.]0*)?")
+_SHARE = re.compile(r"0[.,][0-9]+|[0-9]{1,2}[.,][0-9]{1,2}")  # as 60.5
+_WHOLE = re.compile(r"[0-9]{1,18}([.]0{0,2})?")  # 1.000 can be a thousand
 _LEAST = 0.5  # of the cells of a column, from which on it is taken for what people said
 _BEGIN, _FIRST = 2**14, 20  # characters and lines of a file that show how it was saved
 _MOST_NAMED = 3  # groups, or lines, in a sentence
@@ -66,6 +67,8 @@ IF_NO_ANSWER = (
     "If this means no answer, empty these cells: --drop-missing then leaves these people out"
 )
 _OF_STATA = re.compile(r"\.[a-z]?")
+_DAYS = ("date", "day", "week", "month", "datum", "fecha")
+_A_DAY = (36_525, 55_153)  # the numbers of days of Excel are between these, from 2000 to 2050
 _MOST_LEFT_OUT = 0.05  # of the people of a column; more are no few slips of the pen
 
 Lines = Sequence[tuple[int, list[str]]]  # the number of each line, and its cells
@@ -212,10 +215,10 @@ class CountsByHand:
                 remedy = "Delete this row, because otherwise its people count twice"
                 raise FileError(self._where(line), "has a sum of other rows", show(name), remedy)
             rule = f"must name a question of the study: {', '.join(mechanisms)}"
-            remedy = (
-                meant(name, mechanisms)
-                or "Delete the rows of other questions, or add the questions to the study"
-            )
+            remedy = "Delete the rows of other questions, or add the questions to the study"
+            if mechanisms.keys().isdisjoint(each.attribute for each in self._lines):
+                remedy = "Give the study of the printed sheet"
+            remedy = meant(name, mechanisms) or remedy
             raise FileError(self._where(line), rule, show(name), remedy)
         return name, self.code_of(line, mechanisms[name])
 
@@ -937,6 +940,17 @@ def doubtful_groups(tally: Tally) -> list[str]:
         numbers = np.array([as_number(str(key[i]), False) for key in keys], dtype=np.float64)
         if doubt := code_of_missing(name, numbers, tally.sizes):
             sentences.append(f"{doubt}. {IF_NO_ANSWER}.")
+        if look(name) in _DAYS and ((numbers > _A_DAY[0]) & (numbers < _A_DAY[1])).all():
+            day = date(1899, 12, 30) + timedelta(days=int(numbers[0]))
+            sentences.append(
+                f"{name}: Excel writes dates as such numbers: {texts[0]} is {day.isoformat()}. To "
+                "see dates, format the column as a date in Excel, and save the table again."
+            )
+    if len(keys) > 1 and (np.asarray(tally.sizes) == 100).all():
+        sentences.append(
+            "Each group has exactly 100 people. If the table has percentages, write the numbers of "
+            "people in their place."
+        )
     single = [key for key, size in zip(keys, tally.sizes, strict=True) if size == 1]
     if tally.columns and single:
         listed = ", ".join(show(" ".join(map(str, key))) for key in single[:_MOST_NAMED])

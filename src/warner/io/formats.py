@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from warner._core.atomic_files import remedy_of_no_file
 from warner._core.errors import ArgumentError, FileError
 from warner._core.extras import pa
 from warner._core.progress import in_blocks
@@ -163,7 +164,7 @@ def report_format(path: str) -> FileFormat:
             return form
     else:
         if not Path(path).suffix and not Path(path).exists():
-            raise FileError(path, "does not exist", None, "Check the path")
+            raise FileError(path, "does not exist", None, remedy_of_no_file(path))
         if Path(path).is_file():
             refuse_unread(path)
         elif Path(path).exists() and not Path(path).is_dir():
@@ -176,7 +177,7 @@ def report_format(path: str) -> FileFormat:
     if Path(path).is_dir():
         remedy = "To count a folder that another program wrote, use 'warner tally --study'"
         raise FileError(path, "is a folder, not a file", None, remedy)
-    raise FileError(path, "does not exist", None, "Check the path")
+    raise FileError(path, "does not exist", None, remedy_of_no_file(path))
 
 
 def refuse_unread(path: str) -> None:

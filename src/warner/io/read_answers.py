@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, Literal, NamedTuple
 
 import numpy as np
 
+from warner._core.atomic_files import remedy_of_no_file
 from warner._core.errors import ArgumentError, EmptyError, FileError, ValuesError, WarnerError
 from warner._core.extras import pa, pc
 from warner._core.sampling import rows_at_a_time
@@ -315,6 +316,7 @@ def _problem(shown: str, error: Exception, bare: bool) -> WarnerError:
         reason = error.strerror or type(error).__name__
         if isinstance(error, FileNotFoundError):
             reason = "no such file"  # Arrow says it in other words
+            return FileError(shown, "cannot be opened", reason, remedy_of_no_file(shown))
         return FileError(shown, "cannot be opened", reason, "Check the path")
     if "Empty CSV" in str(error):
         return EmptyError(shown, "is empty", None, "Give a file with at least one row")

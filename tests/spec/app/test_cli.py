@@ -7,6 +7,7 @@ import io
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import click
 import pyarrow as pa
@@ -161,6 +162,15 @@ def test_audit_reads_studies_reports_and_tallies(here: Path) -> None:
     for file in ("study.toml", "r.csv", "t.json"):
         data = json.loads(run("audit", file, "--json", "--samples", "2000").stdout)
         assert data["smokes"]["holds"] and data["age"]["epsilon"] == pytest.approx(1.5, abs=1e-9)
+
+
+def test_an_estimate_of_nothing_says_what_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rejects a command that waits for somebody at a keyboard to type a tally."""
+    terminal = SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setattr("warner.app.commands.estimating.sys", terminal)
+    said = run("estimate", ok=False).stderr
+    assert "Name a tally: warner estimate tally.json." in said
+    assert "warner estimate counts.csv --design crosswise:1/4." in said
 
 
 def test_simulations_and_missing_protection_say_so(here: Path) -> None:

@@ -173,6 +173,39 @@ def test_fewer_yes_than_the_card_makes_are_said_in_the_table_and_on_the_page(
             ["\N{EN DASH}-design=crosswise:1/4", "--counts", "same=1,different=2"],
             "begins with a dash in place of two hyphens. Type --design",
         ),
+        *(
+            (["--design", "crosswise:1/4", "--counts", counts], f"Write --counts {meant}.")
+            for counts, meant in (
+                ("same:680,different:320", "same=680,different=320"),
+                ("same=1,680,different=320", "same=1680,different=320"),
+                ("same=1.680,different=320", "same=1680,different=320"),
+                ("same=1 680,different=1 320", "same=1680,different=1320"),
+            )
+        ),
+        (
+            [
+                "--design",
+                "crosswise:1/4",
+                "--counts",
+                *["same", "=", "680,", "different", "=", "320"],
+            ],
+            "no space between its words. Write --counts same=680,different=320.",
+        ),
+        (
+            ["--design", "crosswise", "1/4", "--counts", "same=680,different=320"],
+            "must have a colon and no space. Write --design crosswise:1/4.",
+        ),
+        (
+            [
+                "--design",
+                "\N{LEFT DOUBLE QUOTATION MARK}crosswise:1/4\N{RIGHT DOUBLE QUOTATION MARK}",
+            ],
+            'has curly quotes, as Word writes them. Type straight quotes: "crosswise:1/4".',
+        ),
+        (["-design", "crosswise:1/4"], "Long options have two hyphens: --design"),
+        (["--designcrosswise:1/4"], "Type a space behind --design."),
+        (["~$counts.xlsx"], "Save and close counts.xlsx there, and type counts.xlsx."),
+        ([".~lock.counts.ods#"], "Save and close counts.ods there, and type counts.ods."),
         (["--design", "crosswise:1/4", "--counts", "same=1"], "different=0"),
         (["--design", "crosswise:1/4"], "needs --counts"),
         (["--counts", "same=1,different=2"], "needs --design"),
@@ -182,6 +215,55 @@ def test_fewer_yes_than_the_card_makes_are_said_in_the_table_and_on_the_page(
 )
 def test_what_does_not_go_together_is_refused(arguments: list[str], wrong: str) -> None:
     assert wrong in _run("estimate", *arguments, fails=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("c.csv", "ward;same;different\nn;1.000;120\n", "Write only digits, such as 1200."),
+        ("c.csv", "ward;same;different\nn;380,5;120\n", "Write only digits, such as 1200."),
+        ("c.csv", "ward;same;different\nn;60,5;39,5\n", "not a percentage."),
+        ("c.ods", "PK\3\4", "is a spreadsheet of LibreOffice. In LibreOffice, save it as .xlsx"),
+        ("c.numbers", "PK\3\4", "is a spreadsheet of Numbers. In Numbers, export it as Excel"),
+        ("c.docx", "PK\3\4", "is a document of Word. Copy the table into Excel"),
+    ],
+)
+def test_tables_of_other_programs_are_refused_with_the_way_on(
+    name: str, content: str, said: str, tmp_path: Path
+) -> None:
+    """Rejects a thousand people, written 1.000 as in German, that are counted as one."""
+    (tmp_path / name).write_text(content)
+    command = ("estimate", str(tmp_path / name), "--design", "crosswise:1/4")
+    assert said in " ".join(_run(*command, fails=True).split())
+
+
+def test_a_file_that_is_not_there_is_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects a wrong folder and a mistyped name without what to do next."""
+    monkeypatch.chdir(tmp_path)
+    Path("counts.csv").write_text("same,different\n680,320\n")
+    for name, way in (
+        ("count.csv", "Is 'counts.csv' meant?"),
+        ("counts", "Is 'counts.csv' meant?"),
+        ("counts.xlsx", "Is 'counts.csv' meant?"),
+        ("other/counts.csv", "If the file is in another folder, go to this folder first: cd"),
+        ("zz.csv", "If the file is in another folder, go to this folder first: cd FOLDER."),
+        (".", "Give one file in this folder."),
+    ):
+        said = _run("estimate", name, "--design", "crosswise:1/4", fails=True)
+        assert way in " ".join(said.split()), name
+
+
+def test_percentages_and_numbers_of_days_in_a_table_are_doubted(tmp_path: Path) -> None:
+    """Rejects groups of 100 people each, and days as Excel counts them, without a word."""
+    path = _table(tmp_path / "c.csv", [["day", "same", "different"], [45292, 76, 24]])
+    command = ("estimate", path, "--design", "crosswise:1/4", "--by", "day")
+    said = " ".join(_run(*command).split())
+    assert "45292 is 2024-01-01" in said and "exactly 100" not in said
+    _table(tmp_path / "c.csv", [["day", "same", "different"], ["a", 76, 24], ["b", 60, 40]])
+    said = " ".join(_run(*command).split())
+    assert "Each group has exactly 100 people." in said and "Excel" not in said
 
 
 def _tallied(tmp_path: Path, table: str, fails: bool = False) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -777,6 +778,9 @@ def estimate(**choices: Any) -> None:
     --background. Without that file, the command uses the estimated shares of the values that are
     not sensitive.
     """
+    if not (choices["tallies"] or choices["on_paper"] or choices["counts"]) and sys.stdin.isatty():
+        example = "For counts on paper: warner estimate counts.csv --design crosswise:1/4"
+        raise click.UsageError(f"Name a tally: warner estimate tally.json. {example}.")
     request = EstimateRequest(**{**choices, "tallies": choices["tallies"] or ("-",)})
     request.check()
     if request.stated is not None:  # a workbook has the questions in words

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import importlib.metadata
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -193,7 +194,8 @@ def report(
     suffixes = {path: ".html" if path == "-" else Path(path).suffix.lower() for path in outputs}
     for output, suffix in suffixes.items():
         if suffix not in (".html", ".pdf"):
-            raise ArgumentError("--output", "must end in .html or .pdf", output)
+            remedy = f"Write -o {shlex.quote(str(Path(output).with_suffix('.html')))}"
+            raise ArgumentError("--output", "must end in .html or .pdf", output, remedy)
         if suffix == ".pdf":
             require_typst()
         refuse_overwriting(output, *tallies, *([study] if study else []))
