@@ -19,6 +19,7 @@ from warner._core.errors import ArgumentError, FileError
 from warner._core.text import nearest, without_secrets
 
 _unfinished: set[str] = set()
+_LEAST = 0.8  # similarity of the names of two files, one of which may be meant by the other
 
 
 @contextmanager
@@ -238,10 +239,10 @@ def remedy_of_no_file(path: str | os.PathLike[str]) -> str:
     """What to do where there is no file of this name: the nearest name in its folder, if any."""
     target, names = Path(path), list[str]()
     with suppress(OSError):
-        names = sorted(each.name for each in target.parent.iterdir() if each.is_file())
+        names = sorted(each.name for each in target.parent.iterdir())
     by_stem = {Path(name).stem: name for name in reversed(names)}
     # Some systems do not show the endings of names.
-    near = target.name if target.name in by_stem else nearest(target.stem, by_stem)
+    near = target.name if target.name in by_stem else nearest(target.stem, by_stem, _LEAST)
     if near is not None:
         return f"Is {str(target.with_name(by_stem[near]))!r} meant?"
     return "Check the name. If the file is in another folder, go to this folder first: cd FOLDER"

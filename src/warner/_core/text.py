@@ -199,14 +199,16 @@ def in_one_line(text: str) -> str:
     return visible(text).replace("\n", "\\n")
 
 
-def nearest(written: str, words: Iterable[str]) -> str | None:
+def nearest(written: str, words: Iterable[str], least: float = 0.6) -> str | None:
     """The known word that is nearest to a written one, in any case; None where none is near.
+
+    ``least``: the similarity from which on a word is near, from 0 to 1 of equal words.
 
     >>> nearest("randomizedresponse", ["LocalHashing", "RandomizedResponse"])
     'RandomizedResponse'
     """
     as_known = {word.casefold(): word for word in words}
-    near = get_close_matches(written.casefold(), as_known, n=1)
+    near = get_close_matches(written.casefold(), as_known, 1, least)
     return as_known[near[0]] if near else None
 
 

@@ -16,7 +16,7 @@ import click
 import numpy as np
 
 from warner._core.checks import unknown
-from warner._core.errors import ArgumentError, EmptyError, FileError
+from warner._core.errors import ArgumentError, EmptyError, FileError, WarnerError
 from warner._core.text import look, meant, series
 from warner.app.commands.options import options
 from warner.app.terminal import note, say, warning
@@ -377,6 +377,8 @@ class OnPaper:
             self._require_column(path)
             if self.drop_missing:
                 raise self._needs_people(f", but {path} is not such a table")
+            if self.study is None and is_table(path):
+                self._refuse_without_card(path)
             if self.study is not None and _has_counts(path, self.study):
                 from warner.app.commands.collecting import tallies_of_counts
 
@@ -419,6 +421,20 @@ class OnPaper:
             first = next(iter(cards))
             rule = f"has no column {' and no column '.join(map(repr, cards))} with what people said"
             remedy = f"Give the column with what people said the name of its question, {first}"
+            raise FileError(path, rule, None, remedy)
+
+    @staticmethod
+    def _refuse_without_card(path: str) -> None:
+        """Refuse counts by hand where neither a study nor a design says what they mean."""
+        from warner.io.counts_by_hand import COUNT, VALUE
+        from warner.io.read_answers import other_columns
+
+        names: list[str] = []
+        with suppress(WarnerError):  # the table is refused below
+            names = other_columns(path, [])
+        if {VALUE, COUNT} <= set(map(look, names)):
+            rule = "has counts of what people said on paper, and nothing says with which card"
+            remedy = "Add the study of the printed sheet: --study study.toml"
             raise FileError(path, rule, None, remedy)
 
     @staticmethod

@@ -141,6 +141,7 @@ class CountsByHand:
                     'If "warner sql" made this table, its column of counts must be called "reports"'
                 )
             raise FileError(self.path, rule, None, remedy)
+        self._refuse_sums()
         keys = list(dict.fromkeys(line.key for line in self._lines))
         groups = None
         number_of = dict.fromkeys(keys, 0)
@@ -203,6 +204,17 @@ class CountsByHand:
         question = name if name in stated else next(iter(stated)) or None
         return question, [line for line in self._lines if line.attribute == (question or "")]
 
+    def _refuse_sums(self) -> None:
+        """Refuse a row that adds the others up: it says so, or stands last and names no word."""
+        for i, line in enumerate(self._lines, 1):
+            of_others = sum(each.people for each in self._lines) - line.people
+            is_last = i == len(self._lines) and not line.word and line.people == of_others
+            stated = [text for text in (line.attribute, line.word) if look(text) in TOTALS]
+            if stated or is_last:
+                got = show(stated[0]) if stated else None
+                remedy = "Delete this row, because otherwise its people count twice"
+                raise FileError(self._where(line), "has a sum of other rows", got, remedy)
+
     def _read(self, line: _Line, mechanisms: Mapping[str, Mechanism]) -> tuple[str, int]:
         """The attribute and the report of a line."""
         name = line.attribute or next(iter(mechanisms))
@@ -211,9 +223,6 @@ class CountsByHand:
             remedy = f"Write the name of the question in a column {ATTRIBUTE!r}"
             raise FileError(self._where(line), rule, None, remedy)
         if name not in mechanisms:
-            if look(name) in TOTALS:
-                remedy = "Delete this row, because otherwise its people count twice"
-                raise FileError(self._where(line), "has a sum of other rows", show(name), remedy)
             rule = f"must name a question of the study: {', '.join(mechanisms)}"
             remedy = "Delete the rows of other questions, or add the questions to the study"
             if mechanisms.keys().isdisjoint(each.attribute for each in self._lines):

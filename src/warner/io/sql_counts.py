@@ -343,7 +343,9 @@ def read_counts(path: str, mechanisms: Iterable[Mechanism] = ()) -> CountsTable 
     """
     words = words_of(mechanisms)
     if path != "-" and _begin(path).startswith(_EXCEL):
-        excel = as_long(path, *table_cells(path), words)
+        names, cells_of = table_cells(path)
+        filled = [(line, cells) for line, cells in cells_of if "".join(cells).strip()]
+        excel = as_long(path, names, filled, words)
         if excel is None:
             rule = (
                 "must have the columns value and count, or a column for each word that people said"

@@ -202,7 +202,7 @@ def test_report_files_of_warner_beside_others_are_named(lake: Path) -> None:
 
 def test_a_folder_that_is_not_there_is_said_not_to_be_there(lake: Path) -> None:
     """Rejects the advice about endings of files for a folder whose name was misspelt."""
-    assert "lak/: does not exist. Check the path." in tally("lak/", ok=False).stderr
+    assert "lak/: does not exist. Is 'lake' meant?" in tally("lak/", ok=False).stderr
     # Rejects "The files lie in folders below" of an empty folder, which matches itself.
     Path("empty").mkdir()
     assert tally("empty", ok=False).stderr.rstrip().endswith(".csv. Check the path.")

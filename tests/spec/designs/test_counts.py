@@ -278,6 +278,29 @@ def test_a_row_of_sums_under_counts_is_named(tmp_path: Path) -> None:
     assert "line 6: has a sum of other rows; got 'Summe'. Delete this row" in said
 
 
+@pytest.mark.parametrize("word", ["Total", ""])
+def test_a_row_of_sums_and_blank_rows_in_excel_are_no_missing_entries(
+    word: str, tmp_path: Path
+) -> None:
+    """Rejects the advice to write 0 into a blank row, or an entry into a row of sums."""
+    (tmp_path / "study.toml").write_text(STUDY)
+    names, *rows = [line.split(";") for line in COUNTED.splitlines()]
+    counted = [[*cells, int(n)] for *cells, n in rows]
+    options = ["--study", str(tmp_path / "study.toml"), "-o", str(tmp_path / "tally.json")]
+    path = _table(tmp_path / "c.xlsx", [names, *counted[:2], [], *counted[2:], [], []])
+    _run("tally", "--counts", path, *options)
+    path = _table(tmp_path / "c.xlsx", [names, *counted, [], [None, word or None, 2000]])
+    said = " ".join(_run("tally", "--counts", path, *options, fails=True).split())
+    assert "has a sum of other rows" in said and "Delete this row" in said
+
+
+def test_counts_without_a_study_or_a_design_are_asked_for_one(tmp_path: Path) -> None:
+    """Rejects three remedies for a table whose sheet has a study."""
+    (tmp_path / "counts.csv").write_text(COUNTED)
+    said = _run("estimate", str(tmp_path / "counts.csv"), fails=True)
+    assert "Add the study of the printed sheet: --study study.toml." in " ".join(said.split())
+
+
 def test_a_tally_takes_no_design(tmp_path: Path) -> None:
     """Rejects a tally of phones that is called a file without answers."""
     _tallied(tmp_path, COUNTED)
