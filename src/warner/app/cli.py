@@ -7,13 +7,14 @@ import re
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from warner._core.atomic_files import remedy_of_no_file
 from warner._core.errors import WarnerError, message
@@ -72,6 +73,23 @@ def _shown_once() -> Callable[..., None]:
     return show_one
 
 
+_COMMAND = "warner.app.cli.command"  # the context of the command, in what all contexts share
+
+
+def _as_typed(text: str, shared: Mapping[str, Any]) -> str:
+    """A message of Python, in which the arguments that options stand for are those options."""
+    context: click.Context | None = shared.get(_COMMAND)
+    if context is None:  # an error of the arguments, which have the names of options
+        return text
+    for option in context.command.params:
+        # Only those that were given: another name can be that of a question or a file.
+        if context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE:
+            typed = max(option.opts, key=len)
+            argument = typed.removeprefix("--").replace("-", "_")
+            text = re.sub(rf"\A{argument}(?=: )|the argument {argument}\b", typed, text)
+    return text
+
+
 class PlainErrors(click.Command):
     """A command whose errors are one line on standard error and exit status 1, no traceback."""
 
@@ -86,7 +104,7 @@ class PlainErrors(click.Command):
                 return super().invoke(ctx)
         except WarnerError as error:
             passes = getattr(error, "passes", False)
-            raise (_TryLater if passes else _OneSentence)(str(error)) from None
+            raise (_TryLater if passes else _OneSentence)(_as_typed(str(error), ctx.meta)) from None
         except click.NoSuchOption as error:
             name, context = error.option_name, error.ctx
             here = _OPTION_HERE.get(name)
@@ -320,7 +338,9 @@ class _Later(click.Command):
         with stopped_cleanly():  # imports take a while
             command = self.whole()
         _refuse_repeated(command, args, info_name, more.get("parent"))
-        return command.make_context(info_name, args, *rest, **more)
+        context = command.make_context(info_name, args, *rest, **more)
+        context.meta[_COMMAND] = context
+        return context
 
 
 def _refuse_repeated(

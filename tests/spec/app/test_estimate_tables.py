@@ -333,7 +333,7 @@ def test_summaries_of_no_attribute_are_refused(tally: str) -> None:
     for text, problem in (
         ("smokes=mean", "needs a question whose values are numbers; got smokes"),
         ("weight=mean", "must be one of the questions: smokes, age; got 'weight"),
-        ("mode", "summary: must be mean"),
+        ("mode", "--summary: must be mean"),
         ("above:14", "must be from 0 to 9; got 14"),
     ):
         assert problem in run("estimate", tally, "--summary", text, ok=False).stderr
