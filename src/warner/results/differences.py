@@ -1052,7 +1052,7 @@ def _one_domain(samples: Sequence[Sample]) -> Domain:
     """The domain that all groups share."""
     first = samples[0].data
     if len({s.data.domain.digest for s in samples}) > 1:
-        rule = "have different domains (values)"
+        rule = "must all be of one question, with the same values"
         raise MismatchError("groups", rule, None, "Compare groups that answered the same question")
     if len({s.data.simulated for s in samples}) > 1:
         rule = "must not mix reports of people with simulated reports"

@@ -1109,7 +1109,7 @@ def estimate(
         if values is not None:
             survey_rule = "cannot be used with a survey design"
             remedy = "Leave out the argument values"
-            raise ArgumentError("values", survey_rule, survey.text, remedy)
+            raise ArgumentError("values", survey_rule, f"a survey {survey.text}", remedy)
         table = GroupTable.surveyed(tally, survey, by, attributes)
         if table.names:
             return _of_table(table, named, pool, time, attributes, total)

@@ -335,8 +335,8 @@ def side_by_side(parts: Sequence[LikelihoodData]) -> LikelihoodData:
     if len(parts) == 1:
         return parts[0]
     if len({data.domain.digest for data in parts}) > 1:
-        rule = "have different domains"
-        raise MismatchError("tallies", rule, None, "Estimate each domain separately")
+        rule = "must all be of one question, with the same values"
+        raise MismatchError("tallies", rule, None, "Estimate each question by itself")
     # Of drawn questions each tally is a stack by itself: all groups stand side by side.
     groups_of = [data.channel.split_groups(data.weights, data.n) for data in parts]
     channels, each, people = zip(*chain.from_iterable(groups_of), strict=True)

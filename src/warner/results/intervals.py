@@ -457,14 +457,14 @@ def fisher(
     respondents = choice("target", target, TARGETS) == "respondents"
     data, theta = solution.data, solution.probabilities
     matrix = _functions(weights, data.domain.size)
-    remedy = "Use kind='score' or 'bootstrap'"
+    others = "Use kind='score' or 'bootstrap'"
     if solution.status is not Status.CONVERGED:
         rule = "must be the best fit to the reports for kind='fisher', as from MaximumLikelihood()"
-        raise ArgumentError("estimate", rule, solution.method, remedy)
+        raise ArgumentError("estimate", rule, solution.method, others)
     if solution.likelihood != WHOLE:
         rule = "must be made of complete reports for kind='fisher'"
-        remedy += ", or make the tally with keep_reports=True"
-        raise ArgumentError("estimate", rule, f"the {solution.likelihood}", remedy)
+        remedy = "Use kind='score', or make the tally with keep_reports=True"
+        raise ArgumentError("estimate", rule, "counts of parts of reports", remedy)
     if (theta <= 0).any():
         rule = "must have no share of 0 for kind='fisher'"
         remedy = "Use kind='score', which holds for shares of 0, too"
@@ -473,7 +473,7 @@ def fisher(
     times = 0 if respondents else data.reports_per_person
     if times > 1 and len(data.channel.groups()) > 1:
         rule = "'fisher' cannot be used where a person sent reports of several mechanisms"
-        raise ArgumentError("kind", rule, None, "Use kind='score' or 'bootstrap'")
+        raise ArgumentError("kind", rule, None, others)
     information = _information(data, theta)
     basis = basis_of(theta.size)
     inner = basis.T @ information @ basis

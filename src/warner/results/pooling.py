@@ -649,7 +649,8 @@ def chosen_pool(
         if pool not in (None, "none") or time is not None:
             rule = "cannot be used with this survey design"
             remedy = f"Leave out the argument {argument}"
-            raise ArgumentError(argument, rule, table.cells.drawn.design.text, remedy)
+            got = f"a survey {table.cells.drawn.design.text}"
+            raise ArgumentError(argument, rule, got, remedy)
         return "none"
     if pool in ("partial", "path") or (time is not None and pool is None):
         remedy = f"Leave out the argument {argument}: {_ALONE}"

@@ -285,16 +285,19 @@ def method(name: str) -> Estimator:
         or (word == "em") != bool(detail)
         or (detail and not detail.isdecimal() and detail != "auto")
     ):
-        em = ("em:STEPS", "em:auto", *(f"em:{start}" for start in _STARTS))
+        em = ("em:100", "em:auto", *(f"em:{start}" for start in _STARTS))
         names = [n for each in METHODS for n in (em if each == "em" else (each,))]
         if remedy := _OF_TWO.get(name.lower()):
             raise ArgumentError("method", "must say when it stops", show(name), remedy)
         here = CONSTRAINTS_ELSEWHERE.get(word)
         if here is None and called_here(name):  # "GRR", a mechanism
             here = known_elsewhere(name)
-        remedy = here.removesuffix(".") if here else meant(name, names)
-        rule = f"must be one of {', '.join(names)}" if here is None else "must name a method"
-        raise ArgumentError("method", rule, show(name), remedy)
+        remedy = "To see all names, run: warner estimate --help"
+        if word == "em":
+            remedy = f"Write {', '.join(em[:-1])} or {em[-1]}"
+        elif here or meant(name, names):
+            remedy = here.removesuffix(".") if here else meant(name, names)
+        raise ArgumentError("method", "must name a method, such as mle or eb", show(name), remedy)
     if detail:
         return METHODS[word](int(detail) if detail.isdecimal() else detail)
     return METHODS[word]()

@@ -53,8 +53,10 @@ class Sample:
     ) -> Sample:
         """The sample of a group."""
         if data.n < LEAST_REPORTS:
-            rule = "must have at least 2 reports for a difference"
-            raise EmptyError(f"group {name}", rule, str(data.n), "Join it with another group")
+            rule = "must have at least 2 reports each for a difference"
+            raise EmptyError(
+                "groups", rule, f"{data.n} in {name}", f"Join {name} with another group"
+            )
         return cls(name, data, data.channel.invert(data.weights), target, given)
 
     def variances(self) -> np.ndarray:

@@ -307,7 +307,8 @@ def positions(domain: Domain, names: str | Sequence[str], least: int = 1) -> tup
     if missing:
         raise unknown("names", missing[0], attributes, "the questions")
     if len(set(listed)) < len(listed) or len(listed) < least:
-        raise ArgumentError("names", f"must be different names, at least {least}", show(listed))
+        rule = f"must name at least {least} different question{'s' * (least > 1)}"
+        raise ArgumentError("names", rule, show(listed))
     return tuple(attributes.index(name) for name in listed)
 
 

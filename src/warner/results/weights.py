@@ -328,13 +328,14 @@ def _target(table: GroupTable, columns: tuple[str, ...], numbers: Mapping[Any, f
             raise ArgumentError(f"margin {name}", rule, show(value))
         if amount > 0 and key not in reported:
             rule = f"has people of {label(key)}, but no group with reports has that value"
-            remedy = "Join the value with another value, in the groups and in the margin"
+            remedy = f"Join {label(key)} with another value, in the groups and in the margin"
             raise EmptyError(f"margin {name}", rule, None, remedy)
         cells[key] = amount
     missing = sorted(label(key) for key in reported - cells.keys())
     if missing:
         rule = "must have a number for every value of the groups"
-        raise ArgumentError(f"margin {name}", rule, f"none for {', '.join(missing[:5])}")
+        remedy = f"Add the number of people of {missing[0]} to the margin"
+        raise ArgumentError(f"margin {name}", rule, f"none for {', '.join(missing[:5])}", remedy)
     total = sum(cells.values())
     if not 0 < total < np.inf:
         rule = "must have a sum that is positive and finite"

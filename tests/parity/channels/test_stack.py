@@ -76,7 +76,7 @@ def test_tallies_on_different_domains_are_not_estimated_together() -> None:
         _groups(["RandomizedResponse"], [1.0]),
         _groups(["HadamardResponse"], [1.0], size=5),
     )
-    refused(MismatchError, "different domains", warner.estimate, [a, b])
+    refused(MismatchError, "all be of one question", warner.estimate, [a, b])
     for wrong in ([], [a, 3], a.header, 5):
         refused(WarnerError, "", warner.estimate, wrong)
 

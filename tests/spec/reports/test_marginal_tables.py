@@ -78,7 +78,7 @@ def test_tallies_of_other_products_or_ways_do_not_add() -> None:
         ours.tally(wider.randomize([{"sex": "f", "years": 1}]))
     with pytest.raises(MismatchError, match="1-way and 2-way"):
         _tally(ours, ways=1) + _tally(ours, ways=2)
-    refused(MismatchError, "different domains", estimate, [_tally(ours), _tally(wider)])
+    refused(MismatchError, "all be of one question", estimate, [_tally(ours), _tally(wider)])
 
 
 def test_altered_tables_are_refused(tmp_path: Path) -> None:

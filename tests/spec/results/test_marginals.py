@@ -140,7 +140,7 @@ def test_one_name_gives_the_attributes_own_domain_with_its_numbers() -> None:
     ("names", "error", "says"),
     [
         ("weight", ArgumentError, "sex, age, pay; got 'weight'"),
-        (["sex", "sex"], ArgumentError, "different names"),
+        (["sex", "sex"], ArgumentError, "different question"),
         ([], ArgumentError, "at least 1"),
         (3, ArgumentTypeError, "names of questions"),
         (["sex", 3], ArgumentTypeError, "names of questions"),
@@ -599,7 +599,7 @@ def test_association_of_answers_that_were_not_randomised_is_the_tables_up_to_its
 
 def test_association_is_refused_where_it_cannot_be_known() -> None:
     whole, _ = fitted(Inversion())
-    refused(ArgumentError, "different names", whole.cramers_v, "sex", "sex")
+    refused(ArgumentError, "different question", whole.cramers_v, "sex", "sex")
     with pytest.raises(ArgumentError, match="respondents"):
         whole.cramers_v("sex", "age").interval(target="respondents")
     bits = warner.UnaryEncoding(DOMAIN, 2.0)

@@ -95,7 +95,7 @@ def test_what_one_bit_leaves_open_is_said() -> None:
 
 @pytest.mark.parametrize("name", ["foo", "em", "em:x", "em:-1", "mle:3", "project:1", ""])
 def test_unknown_methods_are_refused(name: str) -> None:
-    rule = "must say when it stops" if name == "em" else "must be one of"
+    rule = "must say when it stops" if name == "em" else "must name a method"
     refused(ArgumentError, f"method: {rule}", method, name)
 
 
