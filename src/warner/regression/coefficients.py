@@ -270,10 +270,10 @@ class Coefficients(Tabular):
             ArgumentError: another model than the logit, which has no odds ratios.
         """
         if not self._is_logit:
-            rule, remedy = "cannot be computed: these coefficients are not of log-odds", None
-            if getattr(self, "link", getattr(self, "family", "normal")) != "normal":
-                remedy = "Regress again with link='logit'"
-            raise ArgumentError("odds_ratios", rule, None, remedy)
+            rule, got, remedy = "exist only in a regression of shares with link='logit'", None, None
+            if (link := getattr(self, "link", getattr(self, "family", "normal"))) != "normal":
+                got, remedy = f"link={link!r}", "Regress again with link='logit'"
+            raise ArgumentError("odds_ratios", rule, got, remedy)
         with np.errstate(over="ignore"):
             logs = np.concatenate([self.coefficients[..., None], self.interval(level)], axis=-1)
             return np.asarray(np.exp(logs))

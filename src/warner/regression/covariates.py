@@ -20,6 +20,7 @@ from warner._core.errors import (
 from warner._core.extras import not_installed
 from warner._core.foreign_tables import categories_of
 from warner._core.survey_design import are_numbers_of_people, code_of_missing
+from warner._core.text import meant
 from warner.channels import FloatArray
 
 INTERCEPT = "Intercept"
@@ -109,9 +110,9 @@ class PlainDesign(Design):
         for name, levels in self.levels.items():
             column = _column(columns, name)
             if (column.dtype.kind == "f") != (levels is None):
-                rule = f"column {name!r} must hold {'numbers' if levels is None else 'text'}"
-                rule = f"{rule}, as it did in the regression"
-                raise ArgumentError("covariates", rule, None, f"Convert {name!r}")
+                expected = "numbers" if levels is None else "text"
+                rule = f"column {name!r} must hold {expected}, as in the regression"
+                raise ArgumentError("covariates", rule, None, f"Convert {name!r} to {expected}")
             if levels is None:
                 made.append(column)
                 continue
@@ -179,6 +180,10 @@ class FormulaDesign(Design):
         # formulaic evaluates the terms, which may raise anything, with values of covariates in it.
         except Exception:
             pass
+        absent = _no_column(formula, columns)
+        if absent is not None and problem != "cannot be read":
+            problem = f"{problem}, which have no column {absent!r}"
+            remedy = meant(absent, columns) or remedy
         raise ArgumentError("formula", problem, repr(formula), remedy)
 
     def matrix(self, covariates: Any) -> FloatArray:
@@ -265,6 +270,17 @@ baselines={'ward': 'A'}"
     )
 
 
+def _no_column(formula: str, columns: Iterable[str]) -> str | None:
+    """The first name in a formula that is no column, no function and no name of an argument.
+
+    >>> _no_column("np.log(age) + C(ward, base='a') + I(wrad)", ["age", "ward"])
+    'wrad'
+    """
+    bare = re.sub(r"`[^`]*`|'[^']*'|\"[^\"]*\"", "", formula)
+    names = re.findall(r"(?<![\w.])[^\W\d]\w*\b(?!\s*(?:[(.]|=[^=]))", bare)
+    return next((name for name in names if name not in {*columns, "True", "False"}), None)
+
+
 def _made(
     spec: Any,
     columns: Mapping[str, Column],
@@ -296,7 +312,7 @@ def design_of(
         for name in names:
             if name not in columns:
                 _refuse_bare_names(formula, columns)
-                raise unknown("formula", name, columns, "the columns")
+                raise unknown("name in the formula", name, columns, "the columns")
         design = PlainDesign.of({name: columns[name] for name in names}, ordered)
     else:
         design = FormulaDesign.of(formula, columns, ordered)
@@ -433,9 +449,8 @@ def refuse_numbers_of_people(columns: Mapping[str, Any]) -> None:
 
 def _one_for_each(name: str) -> ArgumentError:
     rule = f"column {name!r} has a different value for every person, as an identity number has"
-    return ArgumentError(
-        "covariates", rule, None, "Leave it out: name the other columns, such as 'age + ward'"
-    )
+    remedy = f"Leave out {name!r}: name the other columns, such as 'age + ward'"
+    return ArgumentError("covariates", rule, None, remedy)
 
 
 def names_of_sum(formula: Any) -> list[str] | None:

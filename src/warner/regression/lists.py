@@ -169,13 +169,17 @@ def regress_list(
     columns = columns_of(covariates)
     if len(next(iter(columns.values()))) != count.size:
         rule = f"must have a row for each of the {count.size} people, in their order"
-        raise ArgumentError("covariates", rule, f"{len(next(iter(columns.values())))} rows")
+        rows = len(next(iter(columns.values())))
+        raise ArgumentError("covariates", rule, f"{rows} row{'s' * (rows != 1)}")
     design, matrix = design_of(columns, formula, levels_stated(covariates, columns))
     width = matrix.shape[1]
     for name, some in (("control group", ~is_treated), ("treated group", is_treated)):
         if some.sum() < width + _LEAST:
             rule = f"must have at least {width + _LEAST} people"
-            raise EmptyError(name, rule, str(int(some.sum())), "Use fewer covariates")
+            remedy = "Use fewer covariates"
+            if not some.any():
+                remedy = "In treated, pass 1 for people in the treated group, and 0 for all others"
+            raise EmptyError(name, rule, str(int(some.sum())), remedy)
         check_independent(design.names, np.linalg.qr(matrix[some])[1])
     if model == "linear":
         for name, given in (("floor", floor), ("ceiling", ceiling), ("same=False", not same)):

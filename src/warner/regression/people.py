@@ -324,7 +324,9 @@ class People:
             for name, each in named.items():
                 if list(map(len, each)) != list(map(len, sources)):
                     rule = "must be one for each person and question"
-                    raise ArgumentError("reports", rule, f"other numbers of reports for {name!r}")
+                    first = next(iter(named))
+                    got = f"other numbers of reports for {name!r} than for {first!r}"
+                    raise ArgumentError("reports", rule, got)
         else:
             named, sources = {}, _listed(reports)
         return cls(sources, covariates, formula, survey, random, baselines or {}, named, hidden)
@@ -403,10 +405,8 @@ class People:
             problems += [replace(problem, people=problem.people + start) for problem in each]
             start += len(reports)
             if problems[-1].domain != problems[0].domain:
-                rule, got = (
-                    "must all be of one question, with the same values",
-                    show(each[0].domain),
-                )
+                rule = "must all be of one question, with the same values"
+                got = f"{show(problems[0].domain)} and {show(problems[-1].domain)}"
                 raise MismatchError("reports", rule, got)
         return problems
 

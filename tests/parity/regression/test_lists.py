@@ -158,7 +158,9 @@ def test_mistakes_are_refused() -> None:
     )
     refused(ArgumentError, "one number for each", regress_list, 3, y[:-1], treated, covariates)
     refused(ArgumentError, "a row for each", regress_list, 3, y, treated, {"x1": [1.0]})
-    refused(EmptyError, "treated group", regress_list, 3, [1] * 9, [0] * 9, {"x": range(9)})
+    nobody, few, x = [0] * 9, [0] * 8 + [1], {"x": range(9)}
+    refused(EmptyError, "got 0. In treated, pass 1", regress_list, 3, [1] * 9, nobody, x)
+    refused(EmptyError, "got 1. Use fewer", regress_list, 3, [1] * 9, few, x)
     both = {**covariates, "x3": covariates["x1"]}
     refused(ArgumentError, "collinear", regress_list, 3, y, treated, both)
     refused(

@@ -224,7 +224,7 @@ def test_a_mean_without_odds_is_not_sent_to_a_link() -> None:
     visits = RandomizedResponse(Integers(0, 3), 2.0)
     reports = visits.randomize([0, 1, 2, 3] * 150, rng=np.random.default_rng(1))
     said = refused(ArgumentError, "", regress(reports, {"age": AGE}, kind="mean").odds_ratios)
-    assert said == "odds_ratios: cannot be computed: these coefficients are not of log-odds."
+    assert said == "odds_ratios: exist only in a regression of shares with link='logit'."
 
 
 def test_one_attribute_of_several() -> None:
@@ -555,9 +555,10 @@ def test_interactions_functions_and_no_intercept() -> None:
     ("formula", "text"),
     [
         ("log(answer) ~ age", "question left of ~, or nothing; .* Write 'age'\\.$"),
-        ("log(aeg)", "does not fit the covariates; .* For example 'age \\+ ward'\\.$"),
+        ("log(aeg)", "covariates, which have no column 'aeg'; .* Is 'age' meant\\?$"),
         ("height", "must be one of the columns: age, ward; got 'height'"),
-        ("height:age", "does not fit the covariates"),
+        ("height:age", "no column 'height'; .* For example 'age \\+ ward'\\.$"),
+        ("C(ward, contr.sum(base='east')) + nothing(age)", "does not fit the covariates; got"),
         ("age + (1 | ward)", r"cannot have \|; .* pass random='ward' \(in a command --random\)"),
         ("age | ward", r"cannot have \|; .* pass random='ward'"),
         ("age +", "cannot be read"),

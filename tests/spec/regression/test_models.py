@@ -258,7 +258,7 @@ def test_links_other_than_the_logit_have_no_odds() -> None:
     new = {"age": [-1.0, 0.0, 1.0]}
     assert probit.predict(new).shares == pytest.approx(logit.predict(new).shares, abs=0.02)
     assert probit.predict(new).low == pytest.approx(logit.predict(new).low, abs=0.03)
-    refused(ArgumentError, "not of log-odds. Regress again with link='logit'", probit.odds_ratios)
+    refused(ArgumentError, "got link='probit'. Regress again with link='logit'", probit.odds_ratios)
 
 
 def test_groups_with_cards_of_their_own() -> None:
@@ -380,7 +380,7 @@ def test_several_questions_without_a_predictor_are_refused() -> None:
     refused(ArgumentError, "must be of one question, unless hidden=", regress, BOTH, {"age": AGE})
     short = {"smokes": SMOKES, "drinks": DRINKS[:5]}
     refused(
-        ArgumentError, "must be one for each person and question", regress, short, PEOPLE,
+        ArgumentError, "other numbers of reports for 'drinks' than for 'smokes'", regress, short, PEOPLE,
         "income ~ smokes + drinks", hidden="smokes + drinks ~ 1",
     )  # fmt: skip
 
