@@ -146,7 +146,7 @@ def test_guarantees_compose_where_a_proposition_says_so() -> None:
     assert isinstance(warner.privacy.compose([ULDP(0.5, ill), LDP(1.0)]), ULDP)
     assert warner.privacy.compose([ULDP(0.5, ill), OSLDP(1.0, ill)]) == OSLDP(1.5, ill)
     assert ULDP(1.0, ill).relaxed() == OSLDP(1.0, ill)
-    with pytest.raises(MismatchError, match="same sensitive values"):
+    with pytest.raises(MismatchError, match=r"same sensitive values; got \('ill',\) and \('poor',"):
         warner.privacy.compose([ULDP(0.5, ill), ULDP(0.5, other)])
     for wrong in ([ULDP(0.5, ill), 1.0], [], 3):
         refused(WarnerError, "", warner.privacy.compose, wrong)
@@ -191,8 +191,16 @@ def test_post_processing_keeps_the_guarantee_only_where_it_keeps_data_types() ->
             [True, False, False],
             [True, False],
         )
-    with pytest.raises(WarnerError):
-        warner.privacy.postprocessing.post_process([[2.0]], channel, sensitive_mask, sensitive_mask)
+    for matrix, words in (
+        ([1.0], "must have two dimensions; got 1 dimension"),
+        ([[2.0]], "columns that sum to 1; got sums from 2 to 2"),
+        ([[1.5], [-0.5]], "got the smallest entry -0.5"),
+        ([[np.nan]], "got the smallest entry nan"),
+    ):
+        with pytest.raises(ArgumentError, match=words):
+            warner.privacy.postprocessing.post_process(
+                matrix, channel, sensitive_mask, sensitive_mask
+            )
 
 
 @pytest.mark.parametrize("factor", [1.0, 1 - 1e-14, 1 - 1e-10])

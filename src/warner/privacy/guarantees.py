@@ -604,12 +604,11 @@ def _checked(guarantees: Iterable[Guarantee]) -> list[Guarantee]:
 def _limited(total: float, limited: list[Guarantee]) -> ULDP | OSLDP:
     """The guarantee at ``total`` of several reports, some of which protect only some values."""
     sensitive = limited[0].sensitive or ()
-    if any(
-        sorted(map(repr, guarantee.sensitive or ())) != sorted(map(repr, sensitive))
-        for guarantee in limited
-    ):
-        rule = "can be combined only if they protect the same sensitive values"
-        raise MismatchError("guarantees", rule, None, "Protect the same values in all of them")
+    for others in (guarantee.sensitive or () for guarantee in limited):
+        if sorted(map(repr, others)) != sorted(map(repr, sensitive)):
+            rule = "can be combined only if they protect the same sensitive values"
+            remedy = "Protect the same values in each question"
+            raise MismatchError("guarantees", rule, f"{show(sensitive)} and {show(others)}", remedy)
     if any(guarantee.is_one_sided for guarantee in limited):
         return OSLDP(total, sensitive)
     return ULDP(total, sensitive)

@@ -121,12 +121,14 @@ def _sensitive_mask(sensitive: ArrayLike, size: int) -> np.ndarray:
 def _matrix(value: ArrayLike) -> np.ndarray:
     """A checked channel as an array."""
     array = numbers_of("matrix", value)
-    if (
-        array.ndim != 2
-        or not np.isfinite(array).all()
-        or (array < 0).any()
-        or not np.allclose(array.sum(axis=0), 1, rtol=0, atol=1e-9)
-    ):
-        rule = "must have two dimensions, entries >= 0 and columns that sum to 1"
-        raise ArgumentError("matrix", rule, str(array.shape))
+    if array.ndim != 2:
+        got = f"{array.ndim} dimension{'s' * (array.ndim != 1)}"
+        raise ArgumentError("matrix", "must have two dimensions", got)
+    sums = array.sum(axis=0)
+    if not (array >= 0).all() or not np.allclose(sums, 1, rtol=0, atol=1e-9):
+        rule = "must have entries of at least 0, and columns that sum to 1"
+        got = f"sums from {sums.min():.10g} to {sums.max():.10g}"
+        if not (array >= 0).all():
+            got = f"the smallest entry {array.min():.10g}"
+        raise ArgumentError("matrix", rule, got)
     return array

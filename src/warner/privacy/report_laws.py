@@ -375,7 +375,7 @@ class ExactTable(ReportDistribution):
         if others:
             rule = "must be whole numbers (int) or Fractions, because epsilon is computed exactly"
             got = " and ".join(sorted(each.__name__ for each in others))
-            remedy = "Round 2**64 times each probability to an int, or pass Fractions and total=1"
+            remedy = "Pass Fractions, and total=1"
             raise ArgumentTypeError("numerators of ExactTable", rule, got, remedy)
         object.__setattr__(self, "numerators", table)
 
