@@ -303,7 +303,7 @@ _OPEN_KEYS = (".mechanism", ".epsilon")
 # The text of a study file: read, and taken apart as TOML or JSON.
 
 # On the command line the study file and the file of answers are easily swapped.
-_SWAPPED = "Is this the study file, or the file of answers?"
+_SWAPPED = "If this is the file of answers, give the study file in its place"
 
 # What tomllib says of a text that is no TOML, and what to do. Its own words can quote the text.
 _REASONS = {

@@ -25,12 +25,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count, pairwise
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
-from warner._core.atomic_files import write_whole
+from warner._core.atomic_files import read_whole, write_whole
 from warner._core.checks import budget, confidence_level, integer, kind
 from warner._core.errors import ArgumentError, ArgumentTypeError, FileError, MismatchError
 from warner._core.extras import scipy
@@ -403,7 +402,7 @@ class WordSearch(Tabular):
             )
         except (KeyError, TypeError, ValueError):
             pass
-        raise ArgumentError("search", "must be the output of WordSearch.to_json")
+        raise ArgumentError("search", "must be what WordSearch.to_json returned")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the search to a file. It holds pieces of words, and nothing of any one person."""
@@ -416,9 +415,10 @@ class WordSearch(Tabular):
         Raises:
             FileError: a file that cannot be read, or that holds something else.
         """
+        content = read_whole(path)
         try:
-            return cls.from_json(json.loads(Path(path).read_text(encoding="utf-8")))
-        except (OSError, ValueError, ArgumentError):
+            return cls.from_json(json.loads(content))
+        except (ValueError, ArgumentError):
             pass
         remedy = "Give a file that WordSearch.save has written"
         raise FileError(os.fspath(path), "holds no search for words", None, remedy)
