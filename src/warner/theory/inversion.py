@@ -542,7 +542,8 @@ def reduction_error(
     shares = distribution("theta", theta)
     names = numbers_of("labels", labels)
     if names.shape != shares.shape:
-        raise ArgumentError("labels", f"must have shape {shares.shape}", str(names.shape))
+        rule = f"must be {shares.size} numbers, one for each share"
+        raise ArgumentError("labels", rule, f"shape {names.shape}")
     if not (np.isfinite(names).all() and (names == np.rint(names)).all()):
         raise ArgumentTypeError("labels", "must be whole numbers")
     component = np.unique(names, return_inverse=True)[1]
@@ -687,8 +688,9 @@ def _rate_and_degrees(
         # The noise of the sum of all shares has no part in this: the direction sums to 0.
         per_square, rank = float(direction @ solution), min(rank, int(of_noise))
     if (degrees := (groups - 1) * rank) > _MOST_DEGREES:
-        rule = f"times the number of values must be at most {_MOST_DEGREES:.0e}"
-        raise ArgumentError("groups", rule, f"{groups:,} x {domain.size:,}")
+        most = _MOST_DEGREES // rank + 1
+        rule = f"must be at most {most:,} for {domain.size:,} values"
+        raise ArgumentError("groups", rule, f"{groups:,}")
     return float(alike @ (shares - mean) ** 2) * per_square, degrees
 
 

@@ -302,7 +302,7 @@ def test_three_groups_are_planned_by_the_test_of_all_their_shares() -> None:
     assert by_covariance < by_variance < 1.1 * by_covariance
     refused(
         ArgumentError,
-        "groups: times the number of values must be at most 1e",
+        "groups: must be at most 500,001 for 2,001 values; got 1,000,000",
         *(power_for_difference, Integers(0, 2000), 0.1, 100),
         groups=10**6,
     )
