@@ -48,8 +48,8 @@ RANDOMISE_FIRST = (
     "DESIGN, for example crosswise:1/4"
 )
 
-# The question where reports are given that a mechanism cannot have made.
-MADE_BY = "Were the reports made by this mechanism, with these values and this epsilon?"
+# The advice on reports that the mechanism cannot have made.
+MADE_BY = "Use the study or mechanism with which the reports were made"
 
 # The advice on a file, or on data in it, that is not as warner wrote it.
 AS_WRITTEN = (

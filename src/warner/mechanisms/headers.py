@@ -210,7 +210,8 @@ def _from_header(text: str) -> Mechanism:
         why = f": {str(error).rstrip('.')}" if isinstance(error, WarnerError) else ""
         rule = f"does not describe a possible {name}{why}"
         raise MismatchError("header", rule, None, AS_WRITTEN) from None
-    require_same(mechanism.header, header, "header and the law it names")
+    who = ("the mechanism has", "the header has")
+    require_same(mechanism.header, header, "mechanism and header", who, AS_WRITTEN)
     return mechanism
 
 

@@ -205,6 +205,6 @@ def are_in_order(places: np.ndarray, rows: np.ndarray) -> bool:
 def require_room(groups: int, cells: int) -> None:
     """Refuse more groups than there is memory for."""
     if groups > 1 and groups * cells > LARGEST:
-        rule = f"{groups} groups with {cells} counts each would be more than {LARGEST} counts"
+        rule = f"{groups:,} groups with {cells:,} counts each would be more than {LARGEST:,} counts"
         remedy = "Group by fewer columns, or by coarser values"
         raise ArgumentError("by", rule, None, remedy)

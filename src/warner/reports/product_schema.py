@@ -62,11 +62,8 @@ def affordable_ways(parts: Mapping[str, ReportSchema], ways: int | None) -> int:
     if fitting:
         remedy = f"Count again with ways={fitting[-1]} (--ways {fitting[-1]})"
     else:
-        remedy = f"Count {largest!r} in another tally"
-    if parts[largest].rows > 2**12:
-        remedy += (
-            f". {largest!r} has {parts[largest].rows:,} different reports. To have fewer, take a "
-            "mechanism with fewer seeds, cells or values, or with whole_reports=False"
+        remedy = (
+            f"Count {largest!r}, with {parts[largest].rows:,} different reports, in another tally"
         )
     if chosen < most:
         tables = f"tables that count {chosen} of {most} questions (attributes) together"

@@ -48,7 +48,7 @@ _KINDS: dict[str, type[Domain]] = {cls.kind: cls for cls in (Categorical, Intege
 _ORDERED = (str, int, float, bool)
 _RULE = "must be a text, a finite number, a boolean or a date"
 AS_TEXTS = "Convert the column to texts first: column.astype(str)"
-_REMEDY = "Give each person such a value, for example 'unknown' among texts"
+_REMEDY = "Give every person a value, such as 'unknown' in a column of texts"
 
 
 def domain_from_spec(spec: Any) -> Domain:
@@ -59,14 +59,13 @@ def domain_from_spec(spec: Any) -> Domain:
     """
     name = spec.get("kind") if isinstance(spec, Mapping) else None
     if name not in _KINDS:
-        rule = f"must be one of {', '.join(_KINDS)}"
+        rule = f"must be one of {', '.join(map(repr, _KINDS))}"
         raise ArgumentError("kind of a public column", rule, show(name))
     try:
         return _KINDS[name].from_spec(spec, domain_from_spec)
-    except KeyError:
-        problem = ArgumentError(
-            f"public column of kind {name!r}", "lacks an entry that says what its values are"
-        )
+    except KeyError as error:
+        rule = f"must have the entry {str(error.args[0])!r}"
+        problem = ArgumentError(f"public column of kind {name!r}", rule)
     raise problem
 
 
@@ -95,7 +94,7 @@ class PublicColumn:
 
     def __post_init__(self) -> None:
         if getattr(self.domain, "kind", None) not in _KINDS:
-            rule = f"must be one of {', '.join(_KINDS)}"
+            rule = f"must be one of {', '.join(each.__name__ for each in _KINDS.values())}"
             got = kind(self.domain)
             raise ArgumentTypeError("domain of a public column", rule, got)
 
@@ -124,8 +123,7 @@ def require_domains(public: Any) -> dict[str, PublicColumn]:
     columns = {} if public is None else columns_of_frame(public)
     rule = "must be a dict {name: PublicColumn}, because a file says which values a column can have"
     remedy = (
-        "If a study declares these columns, pass public=study.public_columns(columns), where "
-        "columns is a data frame or a dict {name: values}. If no study declares them, make each "
+        "With a study, pass public=study.public_columns(columns). Without a study, make each "
         "column with warner.reports.public_columns.PublicColumn(domain, values)"
     )
     if not isinstance(columns, Mapping):

@@ -169,7 +169,7 @@ def require_numbers(name: str, dtype: Any) -> None:
 
 
 def _no_whole_number(name: str, dtype: Any) -> ReportError:
-    rule, remedy = "has numbers that are not whole", "Pass the column that has the reports"
+    rule, remedy = "has numbers that are not whole", "Name the column that has the reports"
     return ReportError(name, rule, str(dtype), remedy)
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from warner._core.checks import array_of, kind
+from warner._core.checks import array_of, kind, show
 from warner._core.errors import ArgumentTypeError, EmptyError, ReportError
 from warner._core.progress import in_blocks
 from warner._core.text import MADE_BY
@@ -286,9 +286,7 @@ class IntegerColumns(ReportSchema):
             outputs = {self.names[0]: outputs}
         columns = {}
         for name, size in zip(self.names, self.sizes, strict=True):
-            if name not in outputs:
-                raise ReportError("outputs", f"has no column {name!r}")
-            array = _integers(name, outputs[name])
+            array = _integers(name, _column_of(outputs, name))
             if array.ndim != 1:
                 raise ReportError(name, "must be one-dimensional", str(array.shape))
             refuse_others(array, size, name)
@@ -460,9 +458,7 @@ class BitVector(_OneArray):
     def parse(self, outputs: Any) -> dict[str, np.ndarray]:
         """Packed bits from zeros and ones (n, K), or from {"bits": packed bytes (n, bytes)}."""
         packed = isinstance(outputs, Mapping)
-        if packed and "bits" not in outputs:
-            raise ReportError("outputs", "has no column 'bits'")
-        array = _integers("outputs", outputs["bits"] if packed else outputs)
+        array = _integers("outputs", _column_of(outputs, "bits") if packed else outputs)
         if (
             array.ndim != 2
             or array.shape[1] not in (self.width, self.bytes)
@@ -582,9 +578,8 @@ class DigitVector(_OneArray):
 
     def parse(self, outputs: Any) -> dict[str, np.ndarray]:
         """Digits (n, width), or {"digits": digits (n, width)}."""
-        if isinstance(outputs, Mapping) and "digits" not in outputs:
-            raise ReportError("outputs", "has no column 'digits'")
-        array = _integers("outputs", outputs["digits"] if isinstance(outputs, Mapping) else outputs)
+        is_column = isinstance(outputs, Mapping)
+        array = _integers("outputs", _column_of(outputs, "digits") if is_column else outputs)
         if array.ndim != 2 or array.shape[1] != self.width:
             rule = f"must have shape (n, {self.width}), a digit for each key"
             raise ReportError("outputs", rule, str(array.shape))
@@ -634,9 +629,7 @@ def distinct(packed: np.ndarray, rows: Rows, kind: DistinctReports) -> Counted:
     return Counted(kind, counts, rows.sizes, reports, places)
 
 
-def refuse_reports(
-    wrong: np.ndarray, rule: str, remedy: str = "Were the reports made by this mechanism?"
-) -> None:
+def refuse_reports(wrong: np.ndarray, rule: str, remedy: str = MADE_BY) -> None:
     """Refuse reports of which any is wrong, with a message of the first such row and the rule.
 
     Shapes: wrong (n,).
@@ -671,6 +664,14 @@ def columns_from(schema: ReportSchema, outputs: Any) -> dict[str, np.ndarray]:
     return columns
 
 
+def _column_of(outputs: Mapping[str, Any], name: str) -> Any:
+    """A column of reports that are a dict of columns."""
+    if name not in outputs:
+        rule = f"has no column {name!r}"
+        raise ReportError("outputs", rule, f"the columns {show(list(outputs))}")
+    return outputs[name]
+
+
 def _integers(name: str, values: Any) -> np.ndarray:
     """``values`` as int64: integers, booleans, and floats that are whole numbers."""
     array = array_of(values)
@@ -686,8 +687,9 @@ def _integers(name: str, values: Any) -> np.ndarray:
             remedy = "Pass the reports themselves: zeros and ones, or indices, as integers"
             raise ReportError(name, "must be whole numbers", got, remedy)
     elif array.dtype.kind not in "biu":
-        remedy = "Convert it, for example with numpy.asarray(outputs, dtype=int)"
-        raise ReportError(name, "must be an array of integers", str(array.dtype), remedy)
+        remedy = "Convert the array, for example with numpy.asarray(outputs, dtype=int)"
+        got = "texts" if array.dtype.kind in "US" else f"an array of {array.dtype}"
+        raise ReportError(name, "must be an array of integers", got, remedy)
     return array.astype(np.int64, copy=False)
 
 

@@ -335,7 +335,8 @@ class Tally(Hinting):
         keys = [key if isinstance(key, tuple) else (key,) for key in given]
         if any(len(key) != len(columns) for key in keys):
             rule = f"must have a value for each column in every key: {', '.join(columns)}"
-            raise ArgumentError("tallies", rule)
+            short = next(key for key in keys if len(key) != len(columns))
+            raise ArgumentError("tallies", rule, show(short))
         values: dict[str, Any] = {
             name: [key[position] for key in keys] for position, name in enumerate(columns)
         }
@@ -1103,7 +1104,7 @@ class Tally(Hinting):
         """
         tallies = load_tallies(path)
         if len(tallies) != 1:
-            rule = f"holds {len(tallies)} tallies, not one ({', '.join(tallies)})"
+            rule = f"holds {len(tallies)} tallies ({', '.join(tallies)}), and not one"
             remedy = "Use warner.reports.tally.load_tallies to read all of them"
             raise FileError(str(path), rule, None, remedy)
         return next(iter(tallies.values()))
@@ -1275,14 +1276,13 @@ def _content(text: bytes, name: str) -> tuple[dict[str, Any], list[str], list[st
         or data.get("format") != "warner-tally"
         or not isinstance(data.get("attributes"), dict)
     ):
-        remedy = f"{RANDOMISE_FIRST}. To make a tally of reports, use 'warner tally'"
+        remedy = f"{RANDOMISE_FIRST}. If these are reports, run: warner tally FILE"
         raise FileError(name, "is not a tally file", None, remedy)
     if data.get("schema") != SCHEMA:
-        rule = (
-            f"has format {data.get('schema')!r}, but this version of warner reads only format "
-            f"{SCHEMA}"
-        )
-        raise FileError(name, rule, None, f"{_COUNT_AGAIN}, or use the version that wrote the file")
+        rule = f"must have format {SCHEMA} for this version of warner"
+        got = show(data["schema"]) if "schema" in data else "none"
+        remedy = f"{_COUNT_AGAIN}, or use the version that wrote the file"
+        raise FileError(name, rule, got, remedy)
     if not data["attributes"]:
         raise EmptyError(name, "holds no tally", None, _COUNT_AGAIN)
     for attribute in data["attributes"]:

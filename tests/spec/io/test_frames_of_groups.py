@@ -97,12 +97,12 @@ def test_arrays_that_are_no_reports_are_refused(arrays: Any, words: str) -> None
         (pl.Series([0, None]), "got Int64 with missing values. Leave out the rows"),
         (pl.Series([0.0, None]), "got Float64 with missing values. Leave out the rows"),
         (pl.Series([0.0, 0.5]), "has numbers that are not whole; got Float64"),
-        (pl.Series([0.0, float("nan")]), "must be from 0 to 1. Were the reports made by this"),
+        (pl.Series([0.0, float("nan")]), "must be from 0 to 1. Use the study or mechanism with"),
         (
             pl.Series(["0", "1"]),
             "must be a column of integers; got String. If these are answers, randomise them first",
         ),
-        (pl.Series([0, 2]), "must be from 0 to 1. Were the reports made by this"),
+        (pl.Series([0, 2]), "must be from 0 to 1. Use the study or mechanism with"),
     ],
 )
 def test_bad_columns_are_told_apart(column: Any, words: str) -> None:

@@ -78,7 +78,7 @@ def test_the_wire_format_has_no_public_columns(tmp_path: Path) -> None:
         ({"A_report": Integers(0, 1)}, ArgumentError, "column that holds its reports"),
         ({"w": Integers(0, 1), "W": Integers(0, 1)}, ArgumentError, "upper and lower case"),
         ({"": Integers(0, 1)}, ArgumentError, "empty"),
-        ({"w": "north"}, ArgumentTypeError, "must be one of categorical"),
+        ({"w": "north"}, ArgumentTypeError, "must be one of Categorical"),
     ],
 )
 def test_names_and_domains_are_checked(public: Any, error: Any, words: str, tmp_path: Path) -> None:

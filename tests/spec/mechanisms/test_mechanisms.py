@@ -112,7 +112,7 @@ def test_outputs_of_other_packages_are_taken_where_they_are_exact() -> None:
     assert coin.reports([0.0, 1.0]).columns["report"].tolist() == [0, 1]
     for outputs in ([0.5, 1], [float("nan"), 1], [float("inf"), 0], [1 - 2**-53, 0]):
         refused(ReportError, r"1 of 2 float64 values.*zeros and ones", coin.reports, outputs)
-    refused(ReportError, "Convert it", coin.reports, ["0", "1"])
+    refused(ReportError, "got texts. Convert the array", coin.reports, ["0", "1"])
     refused(ReportError, "0 to 1", coin.reports, [2.0, 0.0])
 
 

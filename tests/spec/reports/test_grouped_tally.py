@@ -146,10 +146,15 @@ def test_what_is_no_public_column_is_named_as_it_was_typed(
 
 def test_public_columns_have_domains_of_their_own_kinds() -> None:
     for bad in (warner.Interval(0, 1, 2), warner.Grid(2, 2), "ward", None):
-        with pytest.raises(ArgumentTypeError):
-            PublicColumn(bad, [])  # type: ignore[arg-type]
-    for spec in ({}, None, {"kind": "grid"}, {"kind": "dates"}, {"kind": "dates", "unit": "year"}):
-        refused(ArgumentError, "", domain_from_spec, spec)
+        refused(ArgumentTypeError, "one of Categorical, Integers, Dates", PublicColumn, bad, [])
+    for spec, words in (
+        ({}, "must be one of 'categorical', 'integers', 'dates'; got None"),
+        (None, "got None"),
+        ({"kind": "grid"}, "got 'grid'"),
+        ({"kind": "dates"}, "public column of kind 'dates': must have the entry 'unit'"),
+        ({"kind": "dates", "unit": "year"}, "got 'year'"),
+    ):
+        refused(ArgumentError, words, domain_from_spec, spec)
 
 
 def test_many_columns_of_many_values_are_numbered_without_overflow() -> None:

@@ -350,7 +350,7 @@ def test_series_of_weeks() -> None:
         Tally.from_tallies("week", [weeks[0], 3])  # type: ignore[list-item]
     refused(
         ArgumentError,
-        "must have a value for each column in every key: week, ward",
+        r"must have a value for each column in every key: week, ward; got \(1,\)",
         Tally.from_tallies,
         ["week", "ward"],
         weeks,
