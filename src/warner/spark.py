@@ -517,7 +517,8 @@ def _public(by: Any, declared: Any, columns: Iterable[str]) -> dict[str, Domain 
     names = [by] if isinstance(by, str) else list(by)
     allowed = list(declared) if declared is not None else list(columns)
     if not names or any(name not in allowed for name in names):
-        rule = f"must name public columns, which are: {', '.join(allowed) or 'none'}"
+        of = "columns of the frame" if declared is None else "public columns of the study"
+        rule = f"must name {of}, which are: {', '.join(allowed) or 'none'}"
         raise ArgumentError("by", rule, show(by))
     if missing := [name for name in names if name not in set(columns)]:
         remedy = "Keep the public columns in the frame"

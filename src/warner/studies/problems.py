@@ -357,7 +357,8 @@ def study_data(text: str, name: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         # A file of answers may be given by mistake. So neither the message nor the context of
         # the error may hold the text.
-        remedy = f"{_reason(error, text)}{_SWAPPED}"
+        is_table = name.lower().endswith((".csv", ".tsv", ".jsonl"))
+        remedy = f"{'' if is_table else _reason(error, text)}{_SWAPPED}"
         problem = message(name, f"is not valid TOML or JSON{_place(error)}", None, remedy)
     if problem is not None:
         raise StudyError(problem)

@@ -170,7 +170,15 @@ def test_what_is_no_frame_of_reports_is_refused() -> None:
         warner.spark.tally(STUDY, OF_PEOPLE, {"colour": "x"})
     refused(ArgumentTypeError, "attribute: its columns", warner.spark.tally, STUDY, OF_PEOPLE, "x")
     for by in ("town", []):
-        refused(ArgumentError, "public columns", warner.spark.tally, index, FRAME, "index", by=by)
+        refused(
+            ArgumentError,
+            "columns of the frame, which are: ward, day",
+            warner.spark.tally,
+            index,
+            FRAME,
+            "index",
+            by=by,
+        )
     refused(ArgumentError, "ways", warner.spark.tally, index, FRAME, "index", ways=2)
     with pytest.raises(EmptyError, match="no reports"):
         warner.spark.tally(index, Frame.of({"report": pa.array([], pa.int64())}))

@@ -126,6 +126,7 @@ def test_answers_in_the_place_of_a_study_are_not_shown(answers: str, tmp_path: P
     assert (
         result.exit_code == 1
         and "CANARY" not in result.output
+        and "Each line" not in result.output
         and "If this is the file of answers, give the study file in its place." in result.output
     )
     with pytest.raises(warner.errors.StudyError) as caught:
