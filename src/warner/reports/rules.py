@@ -163,7 +163,8 @@ def require_numbers(name: str, dtype: Any) -> None:
     """Refuse a column whose Narwhals type holds no whole numbers."""
     if not dtype.is_numeric():
         remedy = (
-            "If these are answers, randomise them first. If they are reports, cast them to integers"
+            "If these are answers, randomise them first. If these are reports, convert them to "
+            "integers"
         )
         raise ReportError(name, _INTEGERS, str(dtype), remedy)
 

@@ -100,7 +100,7 @@ WRONG = {
     "beyond": (
         "csv",
         _csv(9, "3"),
-        r"smokes_report: must be from 0 to 2.*this epsilon\? .*data row 9",
+        r"smokes_report: must be from 0 to 2.*reports were made\. .*data row 9",
     ),
     "a decimal": (
         "parquet",
@@ -111,7 +111,7 @@ WRONG = {
     "a text": (
         "parquet",
         _bytes("parquet", smokes_report=["1"] * 20),
-        r"x.parquet: smokes_report: must be a column of integers; got String. If these are answers, randomise them first. If they are reports, cast them to integers\.$",
+        r"x.parquet: smokes_report: must be a column of integers; got String. If these are answers, randomise them first. If these are reports, convert them to integers\.$",
     ),
     "another name": (
         "parquet",
@@ -121,7 +121,7 @@ WRONG = {
     "more values": (
         "parquet",
         _bytes("parquet", item_bits_2=[0] * 20, item_bits_x=[0] * 20),
-        "has item_bits_2, but reports of this mechanism have only item_bits_0 to item_bits_1. Were",
+        "has item_bits_2, but reports of this mechanism have only item_bits_0 to item_bits_1. Use the study",
     ),
     "padding": (
         "parquet",
