@@ -99,7 +99,7 @@ class PlainDesign(Design):
             if column.dtype.kind != "f" and (unit := _unit_of(different)) is not None:
                 text = f"with {unit!r} behind them" if unit else "that are written as text"
                 rule = f"column {name!r} holds numbers {text}"
-                raise ArgumentError("covariates", rule, None, "Convert it to numbers alone")
+                raise ArgumentError("covariates", rule, None, "Convert the column to numbers alone")
             levels[name] = None if column.dtype.kind == "f" else tuple(different.tolist())
         return cls({name: (ordered or {}).get(name, each) for name, each in levels.items()})
 
@@ -586,7 +586,9 @@ def _checked(name: str, values: Any) -> Column:
     if largest and not 1 / _LARGEST <= largest <= _LARGEST:
         # Squares of such numbers are infinite, or 0.
         rule = f"column {name!r} must hold numbers whose largest is between 1e-100 and 1e100"
-        raise ArgumentError("covariates", rule, f"{largest:.3g}", "Write it in another unit")
+        raise ArgumentError(
+            "covariates", rule, f"{largest:.3g}", "Write the column in another unit"
+        )
     return column
 
 
@@ -621,7 +623,7 @@ def _without_values(name: str, missing: int, rows: int, remedy: str) -> WarnerEr
 def _neither(name: str) -> WarnerError:
     rule = f"column {name!r} must hold numbers or text"
     return ArgumentTypeError(
-        "covariates", rule, None, "Convert it, for example dates to numbers of days"
+        "covariates", rule, None, "Convert the column, for example dates to numbers of days"
     )
 
 

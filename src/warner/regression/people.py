@@ -427,7 +427,9 @@ class People:
         columns = with_codes_as_labels(columns, self.baselines)
         if (length := len(next(iter(columns.values())))) != self.total:
             rule = f"must have a row for each of the {self.total} reports, in the same order"
-            raise ArgumentError("covariates", rule, f"{length} rows", "Check both inputs")
+            raise ArgumentError(
+                "covariates", rule, f"{length} rows", "Pass the covariates of the same people"
+            )
         if self.survey is not None:
             self.survey.require_columns(columns, "the covariates")
         if self.random is not None:

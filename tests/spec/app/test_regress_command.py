@@ -271,7 +271,10 @@ def test_columns_that_are_no_weights_and_no_labels_are_refused(
     assert "differ so much that 1 person would tell about as much" in shown
     labels = ("regress", str(path), "said ~ old", "--design", "crosswise:1/4")
     refused = run(*labels, ok=False).output
-    assert "column 'old' holds numbers with 'years' behind them. Convert it to numbers" in refused
+    assert (
+        "column 'old' holds numbers with 'years' behind them. Convert the column to numbers"
+        in refused
+    )
 
 
 def test_people_without_an_entry_are_left_out(here: Path, tmp_path: Path) -> None:

@@ -291,7 +291,7 @@ BAD: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
         {"age": np.where(AGE > 50, 1e308, AGE)},
         {},
         ArgumentError,
-        "got 1e\\+308. Write it in another unit",
+        "got 1e\\+308. Write the column in another unit",
     ),
     ({"age": AGE, "one": np.ones(N)}, {}, ArgumentError, "'one' must not have the same value"),
     ({"age": AGE, "ward": ["x"] * N}, {}, ArgumentError, "'ward' must not have the same value"),
