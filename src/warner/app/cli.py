@@ -77,16 +77,21 @@ _COMMAND = "warner.app.cli.command"  # the context of the command, in what all c
 
 
 def _as_typed(text: str, shared: Mapping[str, Any]) -> str:
-    """A message of Python, in which the arguments that options stand for are those options."""
+    """A message of Python, in which arguments are the options that stand for them.
+
+    "Leave out the argument by" becomes "Leave out --by", and kind='score' "--interval score".
+    """
     context: click.Context | None = shared.get(_COMMAND)
     if context is None:  # an error of the arguments, which have the names of options
         return text
-    for option in context.command.params:
+    for option in (each for each in context.command.params if isinstance(each, click.Option)):
+        typed = max(option.opts, key=len)
+        argument = rf"(?:{typed.removeprefix('--').replace('-', '_')}|{option.name})"
         # Only those that were given: another name can be that of a question or a file.
         if context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE:
-            typed = max(option.opts, key=len)
-            argument = typed.removeprefix("--").replace("-", "_")
             text = re.sub(rf"\A{argument}(?=: )|the argument {argument}\b", typed, text)
+        if not re.search("Python|in a command", text):  # which has both forms already
+            text = re.sub(rf"(?<![\w.(]){argument}='([^' ]+)'", rf"{typed} \1", text)
     return text
 
 

@@ -99,6 +99,11 @@ def test_a_mean_is_regressed_and_tables_go_to_files(town: Path) -> None:
         (("benchmark", "study.toml", "--truth", "answers.csv", "--only", "x"), "'smokes', 'age'"),
         (("estimate", "r.parquet", "--pool", "none"), "needs --by"),
         (
+            ("estimate", "r.parquet", "--interval", "likelihood", "--target", "respondents"),
+            "--interval: 'likelihood' needs --target population; got 'respondents'. Use --interval",
+        ),
+        (("tally", "r.parquet", "--by", "warf"), "Error: --by: must be one of the public columns"),
+        (
             ("estimate", "r.parquet", "--by", "ward", "-m", "mle", "--pool", "partial"),
             "--method: cannot be used with --pool partial, which has a method of its own",
         ),
