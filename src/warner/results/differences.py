@@ -966,7 +966,7 @@ def _of_domain(of: str | float | None, domain: Domain, has_design: bool) -> str 
     if of == "numbers" and not has_bands(domain):
         rule = "'numbers' needs answers that are numbers in bins, or more than 12 numbers"
         got = f"{type(domain).__name__} with {domain.size} values"
-        raise ArgumentTypeError("of", rule, got, "Use of='mean' or of='shares'")
+        raise ArgumentTypeError("of", rule, got, "Use of='shares'")
     if of == "numbers" and has_design:
         rule = "'numbers' needs people who were drawn one by one, without a survey design"
         raise ArgumentError("of", rule, None, "Use of='mean' or a quantile")

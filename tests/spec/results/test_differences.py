@@ -476,7 +476,8 @@ def test_numbers_are_compared_by_mean_quantiles_and_bands_as_tables_show_them() 
     every = compare_groups(groups, of="shares").rows()
     assert len(every) == 72 and max(row["high"] - row["low"] for row in every) < 0.5
     assert "The share of 20 to 29 is" in found.text
-    refused(ArgumentTypeError, "numbers in bins", compare_groups, drawn(1, [40, 40]), of="numbers")
+    words = "numbers in bins, .*; got Integers with 4 values. Use of='shares'"
+    refused(ArgumentTypeError, words, compare_groups, drawn(1, [40, 40]), of="numbers")
 
 
 def test_an_exported_table_of_numbers_holds_numbers() -> None:
