@@ -179,7 +179,7 @@ def test_what_is_no_frame_of_reports_is_refused(engine: Any, tmp_path: Path) -> 
         warner.spark.tally(STUDY, frame)
     with pytest.raises(ArgumentError, match="must be one of the attributes of the study"):
         warner.spark.tally(STUDY, frame, {"colour": "x"})
-    with pytest.raises(ArgumentError, match="public columns"):
+    with pytest.raises(ArgumentError, match="columns of the frame, which are: ward, index_report"):
         warner.spark.tally(index, frame, by="town")
     with pytest.raises(EmptyError, match="no reports"):
         warner.spark.tally(index, frame.limit(0))
