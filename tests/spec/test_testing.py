@@ -19,6 +19,7 @@ from tests.sampling import drawn
 from warner import Integers, LocalHashing, testing
 from warner._core.sampling import Source
 from warner.channels import DenseChannel
+from warner.design.own_sampler import neighbours_p_value
 from warner.errors import ArgumentError, ArgumentTypeError, BudgetError
 from warner.estimators import Estimator, Inversion, KeyMeans, PerKey, SampleMean
 from warner.estimators.base import Fit, LikelihoodData, Status
@@ -27,7 +28,6 @@ from warner.privacy.guarantees import LDP
 from warner.privacy.report_laws import ExactTable
 from warner.reports.schema import IntegerColumns
 from warner.results.recommend import for_a_while, register
-from warner.testing.mechanisms import neighbours_p_value
 
 FEW = 2000  # reports for each value: the power is tested with the wrong samplers below
 
@@ -275,7 +275,7 @@ def test_a_class_that_is_not_registered_is_said_so() -> None:
 
 def test_the_stated_power_is_that_of_the_test() -> None:
     """A probability that is off by the stated amount is rejected in nearly all of 200 samples."""
-    from warner.testing.mechanisms import ALPHA, detectable, p_value
+    from warner.design.own_sampler import ALPHA, detectable, p_value
 
     n, law = 20_000, np.full(4, 0.25)
     off = detectable(n, 3)
@@ -583,7 +583,7 @@ def test_a_law_that_rules_a_value_out_is_refused() -> None:
         def __init__(self, domain: Integers, epsilon: float) -> None:
             super().__init__(domain, epsilon)
             table = self.law.numerators.copy()
-            table[0, 0] += table[0, 1]
+            table[1, 1] += table[0, 1]
             table[0, 1] = 0
             self.law = ExactTable(table)
             self.check_realisable()

@@ -12,7 +12,7 @@ from functools import wraps
 from importlib import import_module
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from lazy_loader import attach_stub
 
@@ -300,7 +300,19 @@ def home_of(name: str) -> str | None:
 
 
 class Hinting:
-    """A class whose objects say what is meant where they have no such attribute."""
+    """A class whose objects say what is meant where they have no such attribute.
+
+    A class of a user that lacks methods says which, and what they take.
+    """
+
+    def __new__(cls, *args: Any, **keywords: Any) -> Self:
+        if missing := getattr(cls, "__abstractmethods__", None):
+            calls = [f"{name}{_names_taken(getattr(cls, name))}" for name in sorted(missing)]
+            rule = f"cannot be made, because it has no {', '.join(calls)}"
+            raise TypeError(message(cls.__name__, rule, None, "Write each method in the class"))
+        if (args or keywords) and cls.__init__ is object.__init__:
+            raise TypeError(f"{cls.__name__}() takes no arguments")  # as Python says itself
+        return super().__new__(cls)
 
     if not TYPE_CHECKING:  # for a type checker every attribute would exist
 
@@ -322,6 +334,11 @@ class Hinting:
         for name in ("__init__", "table"):
             if isinstance(vars(cls).get(name), FunctionType):
                 setattr(cls, name, explained(vars(cls)[name]))
+
+
+def _names_taken(method: Any) -> str:
+    """The arguments of a method, such as "(self, index)"; "" of a property."""
+    return f"({', '.join(inspect.signature(method).parameters)})" if callable(method) else ""
 
 
 def _method_meant(word: str, names: Collection[str]) -> str:

@@ -18,10 +18,11 @@ from warner._core.sampling import Source
 from warner._core.table import Column, Table, Tabular, entry
 from warner._core.text import canonical
 from warner.design.charts import odds, table_of_odds
+from warner.design.own_sampler import Broken, NotApplicable, SamplerTests, spread
 from warner.design.privacy_words import Example, example_of
 from warner.design.shuffling import Shuffled, shuffled as of_crowd
 from warner.mechanisms import Device, Mechanism
-from warner.mechanisms.base import require_mechanism
+from warner.mechanisms.base import check_law, listed_probabilities, require_mechanism
 from warner.mechanisms.composite import Combined
 from warner.mechanisms.headers import DESIGNS, MECHANISMS, is_of_package
 from warner.mechanisms.one_of import permanent_of
@@ -58,7 +59,8 @@ class Audit(Tabular):
         epsilon: the smallest epsilon that the reports satisfy, rounded up to a float, between
             values ``unit`` apart.
         holds: whether neither epsilon nor what samples show exceeds the request or the guarantee,
-            and the enumeration of reports (if they can be listed) agrees with the law.
+            the enumeration of reports (if they can be listed) agrees with the law, and samples (if
+            they are drawn) do not depend on other people or on a fixed seed.
         method: how the mechanism was examined, in words.
         violation: how the guarantee is broken, in words; None where it holds.
         sampled_lower_bound: a lower bound on epsilon from samples, with confidence 1 - 1e-6, or
@@ -165,7 +167,7 @@ class Audit(Tabular):
             )
         bound = self.sampled_lower_bound
         # Reports that are not drawn by the law leave its epsilon a statement of the mechanism.
-        is_stated = not self.holds and bound is not None and bound > self.epsilon
+        is_stated = not self.holds and bound is not None
         said = [
             f"{verdict}: {self.guarantee}.",
             f"The mechanism was made for epsilon {self.requested:.10g}. Its "
@@ -205,7 +207,7 @@ def audit_claim(mechanism: Mechanism, claim: Guarantee) -> Audit:
         rule = "cannot be checked, because there are too many possible reports to list"
         remedy = "Use a domain with fewer values"
         raise ArgumentError("claim", rule, None, remedy)
-    table = mechanism.probabilities()
+    table = listed_probabilities(mechanism)
     checked = claim.examine(table, mechanism.domain)
     return Audit(
         repr(mechanism),
@@ -284,16 +286,6 @@ def sampled_bound(
     bound = bound if distances is None else bound / float(distances[0, 1])
     pair = min(first, last), max(first, last)
     return Sampled(bound, samples, pair, len({*tried.tolist(), other}))
-
-
-def spread(values: np.ndarray, count: int) -> np.ndarray:
-    """Some of the values (V,), at equal distances, the ends among them; all where they are few.
-
-    >>> spread(np.arange(10), 4).tolist(), spread(np.arange(3), 4).tolist()
-    ([0, 3, 6, 9], [0, 1, 2])
-    """
-    places = np.linspace(0, len(values) - 1, count).round().astype(int)
-    return np.asarray(values[np.unique(places)])
 
 
 def _ways(a: np.ndarray, b: np.ndarray, one_sided: bool) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -402,11 +394,11 @@ def _log_bound(hits_a: int, hits_b: int, n: int, delta: float = 0.0) -> float:
 
 
 def _measured(
-    mechanism: Mechanism, records: list[bytes], epsilon: float
+    mechanism: Mechanism, table: np.ndarray, records: list[bytes], epsilon: float
 ) -> tuple[float, float | None, bool, str | None]:
     """Epsilon, delta, whether they exceed the law, and a problem; metric or approximate privacy."""
     promised, has_bins = mechanism.guarantee, mechanism.represents_interval
-    value, problem = measure(records, mechanism.probabilities(), promised, mechanism.distances())
+    value, problem = measure(records, table, promised, mechanism.distances())
     if promised.delta is None:
         return (
             epsilon if has_bins else min(value, epsilon),
@@ -419,12 +411,12 @@ def _measured(
 
 
 def _odds(
-    mechanism: Mechanism, records: list[bytes], law_epsilon: float
+    mechanism: Mechanism, table: np.ndarray, records: list[bytes], law_epsilon: float
 ) -> tuple[float, float | None, bool, str | None]:
     """The same where epsilon bounds the odds of all reports that are protected."""
     sensitive, ratio_of_law = mechanism.sensitive_mask, mechanism.law.ratio()
     protected = None if sensitive is None else mechanism.protected()
-    ratio, problem = enumerated(records, mechanism.probabilities(), sensitive, protected)
+    ratio, problem = enumerated(records, table, sensitive, protected)
     if mechanism.guarantee.is_one_sided:
         problem = None  # one-sided privacy allows reports that several values make
     # The bytes may tell less than the law: a hash pool may never separate two labels. A bin
@@ -490,22 +482,28 @@ def _merged(
     for i, (record, row) in enumerate(zip(records, shares, strict=True)):
         rows[row_of[record]] += row
         safe[row_of[record]] &= protected is None or bool(protected[i])
-    wrong = any(whole != total for whole in rows.sum(axis=0))
-    return rows, safe, "the probabilities of all reports do not sum to one" if wrong else None
+    sums = rows.sum(axis=0)
+    for x in np.flatnonzero(sums != total)[:1]:
+        whole = float(Fraction(sums[x], total))
+        problem = f"the probabilities of all reports of value number {x} sum to {whole:.9g}, not 1"
+        return rows, safe, problem
+    return rows, safe, None
 
 
 def audit_law(mechanism: Mechanism, samples: int | None) -> Audit:
     """Audit a mechanism of one report: its law, and its serialised reports if they are few."""
+    check_law(mechanism)
     law, delta = mechanism.epsilon_of_law(), mechanism.guarantee.delta
     epsilon, method = law, mechanism.law.audit_method
     violation = _over_budget(law, mechanism.requested)
     if mechanism.is_enumerable:
+        table = listed_probabilities(mechanism)
         records = Reports(mechanism.header, mechanism.outputs()).records()
         examine = _odds if mechanism.guarantee.bounds_all_pairs else _measured
-        epsilon, delta, larger, problem = examine(mechanism, records, law)
+        epsilon, delta, larger, problem = examine(mechanism, table, records, law)
         if larger and problem is None:
             problem = "some written reports reveal more than the mechanism states"
-        violation = violation or problem or _other_than_law(mechanism)
+        violation = violation or problem or _other_than_law(mechanism, table)
         method += f"; all {len(records)} possible reports were checked"
         if epsilon < law and not is_of_package(type(mechanism)):
             # Reports that are written alike tell less than the law; so does a wrong list of them.
@@ -517,14 +515,11 @@ def audit_law(mechanism: Mechanism, samples: int | None) -> Audit:
     return _conclude(mechanism, samples, epsilon, delta, measured, method, violation)
 
 
-def _other_than_law(mechanism: Mechanism) -> str | None:
+def _other_than_law(mechanism: Mechanism, listed: np.ndarray) -> str | None:
     """How the listed probabilities differ from a law that lists them too; None if they do not."""
     law = mechanism.law
     if not isinstance(law, ExactTable):
         return None
-    listed = mechanism.probabilities()
-    if listed.shape != law.numerators.shape:
-        return f"probabilities() has the shape {listed.shape}, but the law {law.numerators.shape}"
     total = law.numerators.sum(axis=0)
     off = listed * total != law.numerators
     if not off.any():
@@ -626,6 +621,8 @@ def _conclude(
                 "probabilities that the mechanism states"
             )
         measured = max(measured, shown, key=lambda each: each.total)
+        problem, tested = _dependence(mechanism, samples)
+        violation, method = violation or problem, f"{method}; {tested}"
     return Audit(
         repr(mechanism),
         mechanism.requested,
@@ -641,6 +638,18 @@ def _conclude(
         max_influence(mechanism),
         total_influence(mechanism),
     )
+
+
+def _dependence(mechanism: Mechanism, samples: int) -> tuple[str | None, str]:
+    """How reports depend on other people or on a fixed seed, if they do; and how it was tested."""
+    tests = SamplerTests(mechanism)
+    try:
+        tested = f"{tests.source()}; no report depended on others: {tests.persons(samples)}"
+    except Broken as problem:
+        return str(problem), "reports of several devices and people were compared"
+    except NotApplicable as reason:
+        return None, f"reports of several people were not compared: {reason}"
+    return None, tested
 
 
 def exceeds(measured: Guarantee, stated: Guarantee) -> bool:
@@ -732,6 +741,9 @@ def audit(
         samples: if given, also draw this many reports of each of two values and bound epsilon from
             below by the events that occur (Clopper-Pearson). The two are those whose reports differ
             most when a few reports of up to 64 values are drawn; the method says which they are.
+            Then the reports of one person must not depend on those of others, and two devices must
+            not send the same reports, as where a seed is fixed: these are tests of
+            :func:`warner.testing.check_mechanism`.
         claim: check this guarantee, by enumeration, instead of the one that the mechanism states.
             The result names the violation: an unprotected report that does not name one value, or a
             report and two values.

@@ -334,7 +334,7 @@ class _Work:
         try:
             made = make(self.domain, cell.epsilon)
             if isinstance(made, Mechanism):
-                made.channel()
+                made.checked_channel()
         except WarnerError as reason:
             self.left_out[cell, None] = str(reason)
             return

@@ -6,12 +6,13 @@ from functools import lru_cache
 
 import numpy as np
 
+from warner._core.errors import ArgumentTypeError, MismatchError
 from warner.channels import Channel, LikelihoodOperator
 from warner.design.audits import audit_exact, is_from_outside
+from warner.design.own_sampler import LARGEST
 from warner.mechanisms import Mechanism
 from warner.reports.reports import Reports
 
-LARGEST = 2**20  # entries of a channel that is made a matrix
 _LISTED = 4096  # reports that are tallied one by one before a comparison
 _ROUNDING = 2e-15  # of an entry of a channel
 _MATTERS = 1e-9  # in an entry of a channel, for the error of an estimate
@@ -56,7 +57,10 @@ def contradiction(mechanism: Mechanism) -> str | None:
     """
     if not is_from_outside(mechanism):
         return None
-    audited = audit_exact(mechanism)
+    try:
+        audited = audit_exact(mechanism)
+    except (MismatchError, ArgumentTypeError) as reason:  # what it states has another form
+        return str(reason)
     if not audited.holds:
         return f"it does not keep its guarantee: {audited.violation}"
     if not mechanism.is_enumerable or mechanism.n_reports > _LISTED:

@@ -517,7 +517,7 @@ class Domain(Hinting, ABC):
         """
         if isinstance(entry, dict):
             return cls(**entry)
-        return cls(*entry) if isinstance(entry, tuple) else cls(entry)  # type: ignore[call-arg]
+        return cls(*entry) if isinstance(entry, tuple) else cls(entry)
 
     def position(self, values: Any) -> np.ndarray:
         """Return (v - low) / (high - low) for numbers v between the two ends of the domain.

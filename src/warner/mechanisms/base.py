@@ -25,7 +25,7 @@ from warner._core.errors import (
     ReportError,
     ValuesError,
 )
-from warner._core.exact import check_epsilon, realise
+from warner._core.exact import ONE, check_epsilon, realise
 from warner._core.foreign_tables import (
     ColumnNames,
     about_repeated,
@@ -44,7 +44,13 @@ from warner.channels import Channel, LikelihoodOperator
 from warner.domains import LARGEST_SIZE, Domain
 from warner.domains.base import require_domain
 from warner.privacy.guarantees import LDP, Guarantee, compose
-from warner.privacy.report_laws import INFINITE, ReportDistribution, epsilon_of, euclidean_distances
+from warner.privacy.report_laws import (
+    INFINITE,
+    ExactTable,
+    ReportDistribution,
+    epsilon_of,
+    euclidean_distances,
+)
 from warner.reports.public_columns import Groups, group_people, warn_of_groups
 from warner.reports.reports import Reports
 from warner.reports.schema import ReportSchema, Rows, columns_from
@@ -200,7 +206,10 @@ class Mechanism(Hinting, ABC):
 
         Raises:
             BudgetError: the law of the integer thresholds misses the requested epsilon.
+            ArgumentTypeError: there is no law or no schema.
+            MismatchError: a table of the law that is not of the schema's reports and the values.
         """
+        check_law(self)
         # A subclass that changes the law calls this again, after the constructor of its base.
         vars(self).pop("_realised_epsilon", None)
         _ = self.epsilon
@@ -561,8 +570,10 @@ class Mechanism(Hinting, ABC):
             starts = steps(starts, f"drawing {bits:,} bits of reports", seconds=bits / _BITS)
         for start in starts:
             rows = slice(start, start + _CHUNK)
-            for name, column in self._sample(encoded[rows], source).items():
-                columns[name][rows] = column
+            chunk = {name: column[rows] for name, column in columns.items()}
+            drawn = checked_reports(self, self._sample(encoded[rows], source), chunk)
+            for name, column in chunk.items():
+                column[...] = drawn[name]
         return columns
 
     # The collector: reports to counts, and the channel that produced them.
@@ -570,6 +581,26 @@ class Mechanism(Hinting, ABC):
     @abstractmethod
     def channel(self) -> Channel:
         """The channel from K values to the rows of counts of this mechanism's tallies."""
+
+    def checked_channel(self) -> Channel:
+        """The channel, where it has the form that all else relies on.
+
+        Returns:
+            The channel (m, K).
+
+        Raises:
+            ArgumentTypeError: ``channel()`` of somebody's own class returns something else.
+            MismatchError: its channel has not a column for each value.
+        """
+        channel, size = self.channel(), self.domain.size
+        name = _member(self, "channel()")
+        if not isinstance(channel, Channel):
+            rule, remedy = "must return a channel", "For example DenseChannel(matrix)"
+            raise ArgumentTypeError(name, rule, kind(channel), remedy)
+        if channel.shape[1] != size:
+            rule = f"must have {size} columns, one for each value"
+            raise MismatchError(name, rule, f"the shape {channel.shape}")
+        return channel
 
     def reports(self, outputs: Any, column: ColumnNames = None, simulated: bool = False) -> Reports:
         """Check reports that were made elsewhere, and give them this mechanism's header.
@@ -832,7 +863,7 @@ class Mechanism(Hinting, ABC):
             raise MismatchError("tally", rule, None, AS_WRITTEN)
         if not self.schema.may_have(tally.counts, tally.n):
             raise tally.impossible()
-        return self.channel(), tally.row_counts, self.domain
+        return self.checked_channel(), tally.row_counts, self.domain
 
     def report_channel(self, rows: np.ndarray) -> LikelihoodOperator:
         """The channel whose rows are the given reports.
@@ -1032,3 +1063,86 @@ def marginal_problem(
         remedy = f"Estimate all of them, then use estimate.marginal({chosen!r})"
         raise ArgumentError("attributes", rule, ", ".join(chosen), remedy)
     return *marginal, Product(**domains).select(chosen)
+
+
+# -----------------------------------------------------------------------------------------------
+# Whether what a mechanism from outside the package states has the form that all else relies on.
+
+
+def check_law(mechanism: Mechanism) -> None:
+    """Refuse a schema that is none, and a law that is none, of other reports, or without sum 1."""
+    for name, cls, example in (
+        ("schema", ReportSchema, 'IntegerColumns(("report",), (domain.size,))'),
+        ("law", ReportDistribution, "ExactTable(table)"),
+    ):
+        given = getattr(mechanism, name, None)
+        if not isinstance(given, cls):
+            rule = "must be set in __init__, before check_realisable()"
+            remedy = f"For example self.{name} = {example}"
+            raise ArgumentTypeError(_member(mechanism, name), rule, kind(given), remedy)
+    law = mechanism.law
+    if not isinstance(law, ExactTable):
+        return
+    _require_table(mechanism, "law", law.numerators)
+    sums = law.numerators.sum(axis=0)
+    for x in np.flatnonzero(sums != law.total)[:1]:
+        total = "2**64" if law.total == ONE else str(law.total)
+        rule = f"must have columns that each sum to {total}"
+        remedy = "Each column has the probabilities of all reports for one value"
+        got = f"{float(Fraction(sums[x]) / law.total):.9g} times as much for value number {x}"
+        raise MismatchError(_member(mechanism, "law"), rule, got, remedy)
+
+
+def listed_probabilities(mechanism: Mechanism) -> np.ndarray:
+    """The probabilities (m, K) of all reports, refused where they are no exact table of these."""
+    table = mechanism.probabilities()
+    name = _member(mechanism, "probabilities()")
+    remedy = "Write fractions(numerators, 2**64), from warner.privacy.report_laws"
+    rule = "must be an array of NumPy with a Fraction for each report and value"
+    if not isinstance(table, np.ndarray):
+        raise ArgumentTypeError(name, rule, kind(table), remedy)
+    _require_table(mechanism, "probabilities()", table)
+    if table.dtype != object or not all(
+        isinstance(each, int | Fraction) for each in table.ravel().tolist()
+    ):
+        raise ArgumentTypeError(name, rule, f"an array of {table.dtype}", remedy)
+    return table
+
+
+def _require_table(mechanism: Mechanism, name: str, table: np.ndarray) -> None:
+    """Refuse a table without a row for each report and a column for each value."""
+    shape = mechanism.n_reports, mechanism.domain.size
+    if table.shape == shape:
+        return
+    rule = (
+        f"must have the shape {shape}, with a row for each of the {shape[0]} reports "
+        f"and a column for each of the {shape[1]} values"
+    )
+    remedy = "Is the table transposed?" if table.shape == shape[::-1] else None
+    got = f"the shape {table.shape}"
+    raise MismatchError(_member(mechanism, name), rule, got, remedy)
+
+
+def checked_reports(
+    mechanism: Mechanism, drawn: Any, expected: Mapping[str, np.ndarray]
+) -> Mapping[str, np.ndarray]:
+    """The columns that a sampler drew, refused where they are not shaped as the expected ones.
+
+    NumPy would give one report to everybody, and cut off what is behind a decimal point.
+    """
+    name = _member(mechanism, "_sample()")
+    if not isinstance(drawn, Mapping) or drawn.keys() != expected.keys():
+        rule = f"must return a dict with an array for each of the columns {', '.join(expected)}"
+        is_dict = isinstance(drawn, Mapping)
+        got = f"the columns {', '.join(map(str, drawn))}" if is_dict else kind(drawn)
+        raise ArgumentTypeError(name, rule, got)
+    for column, array in expected.items():
+        given = np.asarray(drawn[column])
+        if given.shape != array.shape or given.dtype.kind not in "iub":
+            rule = f"must return whole numbers of the shape {array.shape} as {column!r}"
+            raise MismatchError(name, rule, f"{given.dtype} of the shape {given.shape}")
+    return drawn
+
+
+def _member(mechanism: Mechanism, name: str) -> str:
+    return f"{type(mechanism).__name__}.{name}"

@@ -45,7 +45,7 @@ class Randomiser(Protocol):
         """The mechanisms of the single reports that one person sends."""
 
     @property
-    def channel(self) -> Any:
+    def checked_channel(self) -> Any:
         """Makes the matrix of the probabilities."""
 
 
@@ -67,7 +67,7 @@ def _least_of_one(mechanism: Randomiser) -> float:
     if type(schema) is IntegerColumns:
         if schema.n_reports * size > _MOST_ENTRIES:
             return 0.0
-        channel = mechanism.channel()
+        channel = mechanism.checked_channel()
         is_whole = channel.shape == (schema.n_reports, size)
         return max(0.0, float(channel.dense().min())) if is_whole else 0.0
     if isinstance(schema, BitVector) and isinstance(law, OneHotBits):

@@ -93,7 +93,7 @@ class Exponential(Mechanism):
             rule = f"is too large: for these values the largest is {most:g}"
             raise BudgetError("epsilon", rule, repr(self.requested), "Pass a smaller epsilon")
         numerators, self.words = self._integers()
-        self.law = ExactTable(numerators)
+        self.law = ExactTable(numerators, total=1 << 64 * self.words)
         self.schema = IntegerColumns(("report",), (domain.size,))
 
     def _integers(self) -> tuple[np.ndarray, int]:

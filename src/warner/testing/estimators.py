@@ -10,6 +10,7 @@ import numpy as np
 
 from warner._core.checks import kind
 from warner._core.errors import ArgumentTypeError, WarnerError
+from warner.design.own_sampler import Broken, NotApplicable, require
 from warner.domains import Categorical, Domain, Integers, Interval, Product
 from warner.estimators import Estimator, MaximumLikelihood
 from warner.estimators.base import Fit, LikelihoodData, Status, log_likelihood_at, threads_for
@@ -27,7 +28,7 @@ from warner.mechanisms import (
 )
 from warner.results.estimate import Estimate
 from warner.results.from_tally import likelihood_data
-from warner.testing.mechanisms import Broken, Checked, NotApplicable, checked, require
+from warner.testing.mechanisms import Checked, checked
 
 _PEOPLE = 5_000
 _OUTSIDE = (Status.OUTSIDE_SIMPLEX,)

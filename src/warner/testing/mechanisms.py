@@ -1,14 +1,8 @@
-"""Tests of samplers against their law, with a stated power.
-
-Reports of one value are compared with the law by a chi-square test over whole serialised reports,
-at a false alarm rate of 1e-9. Reports that cannot occur are rejected at once.
-"""
+"""The properties of a mechanism: its law, its sampler, its channel, its reports and its tallies."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
@@ -23,168 +17,32 @@ from warner._core.errors import (
     ReportError,
     WarnerError,
 )
-from warner._core.extras import scipy
 from warner._core.progress import steps
-from warner._core.sampling import Source
 from warner.channels import Channel
-from warner.design.audits import audit, spread
-from warner.design.own_law import LARGEST, each_report, off_from_law
-from warner.domains import Domain
+from warner.design.audits import audit
+from warner.design.own_law import each_report, off_from_law
+from warner.design.own_sampler import (
+    ALPHA,
+    FEWEST,
+    Broken,
+    NotApplicable,
+    SamplerTests,
+    detectable,
+    drawn_for,
+    require,
+    some_answers,
+    spread,
+    usable_channel,
+)
 from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, from_header
-from warner.mechanisms.base import require_mechanism
+from warner.mechanisms.base import listed_probabilities, require_mechanism
 from warner.mechanisms.headers import DESIGNS, MECHANISMS
-from warner.reports.counting import count_rows
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally, merge
 from warner.results.from_tally import likelihood_data
 
-ALPHA = 1e-9  # the probability with which a right sampler is rejected
-_BYTES = 64  # of a report, whose bits are compared with those of neighbours
-_FAR = 4.0  # standard deviations, below which no p-value of a bit is computed
-_FEW = 5.0  # expected reports; cells with fewer count as one
-
-Sampler = Callable[[Mechanism, np.ndarray, Source], dict[str, np.ndarray]]
-
-
-def honest(mechanism: Mechanism, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-    """The mechanism's sampler."""
-    return mechanism.randomize_index(index, source)
-
-
-def one_by_one(sampler: Sampler) -> Sampler:
-    """A sampler that makes each report alone, as the device of one person does."""
-
-    def alone(mechanism: Mechanism, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        parts = [sampler(mechanism, index[i : i + 1], source) for i in range(len(index))]
-        return {name: np.concatenate([report[name] for report in parts]) for name in parts[0]}
-
-    return alone
-
-
-def among_others(sampler: Sampler) -> Sampler:
-    """A sampler that makes the reports together with as many of other values, in mixed order."""
-
-    def mixed(mechanism: Mechanism, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        rng = np.random.default_rng(len(index))
-        others = rng.integers(0, mechanism.domain.size, len(index))
-        order = rng.permutation(2 * len(index))
-        together = np.empty(2 * len(index), dtype=index.dtype)
-        together[order] = np.concatenate([index, others])
-        places = order[: len(index)]
-        return {k: v[places] for k, v in sampler(mechanism, together, source).items()}
-
-    return mixed
-
-
-def worst_p_value(
-    mechanism: Mechanism,
-    draws: int,
-    values: np.ndarray | None = None,
-    sampler: Sampler = honest,
-    seed: int = 0,
-) -> tuple[float, int, str]:
-    """The least p-value over values, by a test of all reports."""
-    records = Reports(mechanism.header, mechanism.outputs()).records()
-    row_of = {record: i for i, record in enumerate(records)}
-    law = mechanism.probabilities().astype(float)
-    worst = (1.0, 1, "")
-    for x in range(mechanism.domain.size) if values is None else values:
-        source = Source(np.random.default_rng(seed + int(x)))
-        columns = typed(mechanism, sampler(mechanism, np.full(draws, x), source))
-        seen, counts = count_rows(
-            Reports(mechanism.header, columns).record_array(), np.ones(draws, dtype=np.int64)
-        )
-        observed = np.zeros(len(records))
-        for record, n in zip(seen, counts, strict=True):
-            if record.tobytes() not in row_of:
-                return 0.0, 1, f"value number {x} made a report that outputs() does not list"
-            observed[row_of[record.tobytes()]] = n
-        p, freedom, row = p_value(observed, law[:, x], draws)
-        share = f"report number {row} occurred {observed[row] / draws:.5f} of the time"
-        worst = min(worst, (p, freedom, f"for value number {x}, {share}, not {law[row, x]:.5f}"))
-    return worst
-
-
-def p_value(observed: np.ndarray, law: np.ndarray, n: int) -> tuple[float, int, int]:
-    """The chi-square test of counts against probabilities; far tails count as one cell.
-
-    Shapes: observed (m,), law (m,).
-    """
-    expected = law * n
-    impossible = observed * (law == 0)
-    if impossible.any():
-        return 0.0, 1, int(np.argmax(impossible))
-    off = np.abs(observed - expected) / np.sqrt(np.maximum(expected, 1e-300))
-    row = int(np.argmax(off))
-    rare = expected <= _FEW
-    seen, predicted = (np.append(v[~rare], v[rare].sum()) for v in (observed, expected))
-    if predicted[-1] <= _FEW:
-        seen, predicted = seen[:-1], predicted[:-1] * (seen[:-1].sum() / predicted[:-1].sum())
-    if len(seen) < 2:
-        return 1.0, 1, row
-    statistic = float(((seen - predicted) ** 2 / predicted).sum())
-    return float(scipy.special.chdtrc(len(seen) - 1, statistic)), len(seen) - 1, row
-
-
-def neighbours_p_value(records: np.ndarray, lags: int) -> tuple[float, str]:
-    """The least p-value of reports of equal answers that depend on each other, times all tests.
-
-    Of reports ``lag`` apart, each bit is tested by Fisher's exact test. The pairs of one test share
-    no report, so that they are independent where reports are, whatever the law is.
-
-    Shapes: records uint8 (n, bytes).
-    """
-    bits = np.unpackbits(records[:, spread(np.arange(records.shape[1]), _BYTES)], axis=1)
-    worst, tests = (1.0, ""), bits.shape[1] * lags * 2
-    for lag in range(1, lags + 1):
-        block = np.arange(len(bits) - lag) // lag % 2
-        for first in (np.flatnonzero(block == 0), np.flatnonzero(block == 1)):
-            a, b, n = bits[first], bits[first + lag], len(first)
-            ones, others = (each.sum(axis=0, dtype=np.int64) for each in (a, b))
-            both = (a & b).sum(axis=0, dtype=np.int64)
-            variance = ones * (n - ones) / n * others * (n - others) / (n * max(1, n - 1))
-            far = np.abs(both - ones * others / max(1, n)) > _FAR * np.sqrt(variance)
-            for bit in np.flatnonzero(far):
-                law = scipy.stats.hypergeom(n, int(ones[bit]), int(others[bit]))
-                p = 2 * tests * float(min(law.cdf(both[bit]), law.sf(both[bit] - 1)))
-                worst = min(worst, (p, f"reports of people {lag} apart depend on each other"))
-    return worst
-
-
-def detectable(draws: int, freedom: int) -> float:
-    """The error of one probability that is found with a probability of 99 %.
-
-    If the probability of a report is off by d, the non-centrality is at least 4 n d^2. The power of
-    a chi-square test is that of the normal approximation of the non-central distribution.
-
-    Here n is ``draws``.
-
-    >>> round(detectable(100_000, 3), 3)
-    0.015
-    """
-    critical = float(scipy.special.chdtri(freedom, ALPHA))
-    excess = critical
-    for _ in range(50):
-        excess = critical - freedom + 2.33 * math.sqrt(2 * (freedom + 2 * excess))
-    return math.sqrt(excess / (4 * draws))
-
-
-def typed(mechanism: Mechanism, columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The columns with the types of the schema."""
-    empty = mechanism.schema.empty(0)
-    return {name: columns[name].astype(column.dtype) for name, column in empty.items()}
-
-
 # -----------------------------------------------------------------------------------------------
 # Properties that are checked one after the other, and what was found.
-
-
-class Broken(Exception):
-    """A property does not hold; the text says how far it is from holding."""
-
-
-class NotApplicable(Exception):
-    """A property says nothing here; the text says why."""
 
 
 @dataclass(frozen=True)
@@ -272,23 +130,12 @@ def _finding(name: str, check: Callable[[], str]) -> Finding:
         return Finding(name, False, f"raised {type(problem).__name__}: {problem}")
 
 
-def require(holds: bool, otherwise: str) -> None:
-    """Raise Broken with a text unless a condition holds."""
-    if not holds:
-        raise Broken(otherwise)
-
-
 # -----------------------------------------------------------------------------------------------
 # The properties of a mechanism: its law, its sampler, its channel, its reports and its tallies.
 
 
 _VALUES = 8  # values that get all the reports of a draw, spread over the domain
 _TESTED = 256  # values whose reports are drawn; the others share as many as the first ones get
-_FEWEST = 1000  # reports of a value
-_ALONE = 400  # reports that are made one by one, as on devices
-_MIXED = 10_000  # reports that are made among those of other values
-_LAGS = 16  # places between two people of a batch whose reports are compared
-_REPEATED = 2_000  # reports that are made again by an equal generator
 _PEOPLE = 300  # of the reports that are counted and written
 _CLOSE = 1e-12
 _ROWS = 300  # reports that are tallied alone where each has an operator of its own
@@ -390,10 +237,7 @@ class _Subject:
                 "fewer values"
             )
             raise NotApplicable(rule)
-        table = mechanism.probabilities()
-        expected = (mechanism.n_reports, self.size)
-        require(table.shape == expected, f"probabilities() has shape {table.shape}, not {expected}")
-        return table
+        return listed_probabilities(mechanism)
 
     def law_sums_to_one(self) -> str:
         sums = self.table.sum(axis=0)
@@ -417,9 +261,9 @@ class _Subject:
         others = np.setdiff1d(several, chosen)
         tested = [(self.draws, chosen)]
         if len(others):
-            fewer = min(self.draws, max(_FEWEST, _VALUES * self.draws // len(others)))
+            fewer = min(self.draws, max(FEWEST, _VALUES * self.draws // len(others)))
             tested.append((fewer, others))
-        results = [self._worst(drawn_for, draws, values) for draws, values in tested]
+        results = [self.tests.worst(drawn_for, draws, values) for draws, values in tested]
         p, _, worst = min(results)
         require(p >= ALPHA, f"the worst report: {worst} (chi-square p-value {p:.1g})")
         bound = max(
@@ -436,78 +280,21 @@ class _Subject:
             "a probability would be found"
         ) + (f"; {untested:,} other values were not tested" if untested else "")
 
+    @property
+    def tests(self) -> SamplerTests:
+        return SamplerTests(self.mechanism, self.seed)
+
     def persons(self) -> str:
-        ends = np.unique([0, self.size - 1])
-        many = min(self.draws, _MIXED)
-        for how, sampler, draws in (
-            ("made one by one", one_by_one(drawn_for), _ALONE),
-            ("among reports of other values", among_others(drawn_for), many),
-        ):
-            p, _, worst = self._worst(sampler, draws, ends)
-            require(p >= ALPHA, f"reports {how}: {worst} (chi-square p-value {p:.1g})")
-        for x in ends:
-            source = Source(np.random.default_rng(self.seed + int(x)))
-            columns = typed(self.mechanism, drawn_for(self.mechanism, np.full(many, x), source))
-            records = Reports(self.mechanism.header, columns).record_array()
-            p, worst = neighbours_p_value(records, _LAGS)
-            require(p >= ALPHA, f"for value number {x}, {worst} (Fisher's p-value {p:.1g})")
-        return (
-            f"{_ALONE} reports made one by one, and {many:,} among reports of other values, each "
-            f"of the first and the last value; {many:,} reports of each in one batch, people up to "
-            f"{_LAGS} apart"
-        )
-
-    def _worst(self, sampler: Sampler, draws: int, values: np.ndarray) -> tuple[float, int, str]:
-        """The least p-value over values, its degrees of freedom, and the worst report."""
-        if self.mechanism.is_enumerable:
-            return worst_p_value(self.mechanism, draws, values, sampler, self.seed)
-        return min(self._rows_p_value(int(x), sampler, draws) for x in values)
-
-    def _rows_p_value(self, x: int, sampler: Sampler, draws: int) -> tuple[float, int, str]:
-        """The test of the rows of the channel, where reports are too many to list."""
-        mechanism, channel = self.mechanism, self.channel
-        source = Source(np.random.default_rng(self.seed + x))
-        columns = sampler(mechanism, np.full(draws, x), source)
-        tally = mechanism.count(columns)
-        law = channel.columns(np.array([x]))[:, 0]
-        if channel.rows_per_report == 1:
-            p, freedom, row = p_value(tally.row_counts.astype(float), law, draws)
-        else:
-            p, freedom, row = _least_of_bits(tally, law * channel.rows_per_report, draws)
-        share = tally.row_counts[row] / draws
-        return p, freedom, f"row {row} of value number {x} has the share {share:.5f}"
+        return self.tests.persons(self.draws)
 
     def source(self) -> str:
-        mechanism = self.mechanism
-        values = self._values(_REPEATED)
-        first, again, other = (
-            mechanism.randomize(values, np.random.default_rng(s)).records()
-            for s in (self.seed, self.seed, self.seed + 1)
-        )
-        differ = sum(a != b for a, b in zip(first, again, strict=True))
-        rule = f"{differ} of {_REPEATED} reports differ with two equal generators"
-        require(not differ, f"{rule}: some randomness does not come from the source")
-        require(first != other, "reports do not depend on the generator")
-        with suppress(ArgumentError):  # where real answers go through a device
-            require(
-                not mechanism.randomize(values).simulated, "real reports are marked as simulated"
-            )
-        return "equal generators make equal reports"
+        return self.tests.source()
 
     # The channel
 
     @cached_property
     def channel(self) -> Channel:
-        try:
-            channel = self.mechanism.channel()
-        except ArgumentError as reason:
-            raise NotApplicable(f"refused: {reason}") from None
-        if channel.shape[0] * channel.shape[1] > LARGEST:
-            raise NotApplicable(
-                f"the channel is too large to check, {channel.shape}; check a mechanism of fewer "
-                "values"
-            )
-        return channel
+        return usable_channel(self.mechanism)
 
     @cached_property
     def is_counted_by_channel(self) -> bool:
@@ -527,7 +314,6 @@ class _Subject:
     def products(self) -> str:
         channel = self.channel
         rows, size = channel.shape
-        require(size == self.size, f"the channel has {size} values, but the domain has {self.size}")
         dense = channel.dense()
         require(
             dense.shape == channel.shape, f"dense() has shape {dense.shape}, not {channel.shape}"
@@ -619,13 +405,11 @@ class _Subject:
 
     # Reports, headers and tallies
 
-    def _values(self, n: int) -> list[Any]:
-        index = np.random.default_rng(n).integers(0, self.size, n)
-        return list(self.mechanism.domain.decode(index))
-
     @cached_property
     def reports(self) -> Reports:
-        return self.mechanism.randomize(self._values(_PEOPLE), np.random.default_rng(self.seed))
+        return self.mechanism.randomize(
+            some_answers(self.mechanism, _PEOPLE), np.random.default_rng(self.seed)
+        )
 
     def header(self) -> str:
         mechanism = self.mechanism
@@ -637,7 +421,9 @@ class _Subject:
         require(not changed, f"the header makes another {', '.join(changed)}")
         require(type(again) is type(mechanism), f"the header makes a {type(again).__name__}")
         rule = "the same seed makes other reports after the header was read"
-        drawn = again.randomize(self._values(_PEOPLE), np.random.default_rng(self.seed))
+        drawn = again.randomize(
+            some_answers(self.mechanism, _PEOPLE), np.random.default_rng(self.seed)
+        )
         require(drawn.records() == self.reports.records(), rule)
         return f"{type(mechanism).__name__}, version {mechanism.version}"
 
@@ -717,41 +503,3 @@ def _refused(call: Any) -> bool:
     except (ReportError, WarnerError):
         return True
     return False
-
-
-def drawn_for(mechanism: Mechanism, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-    """Reports of people with values index (n,); answers are uniform in the bins of an interval."""
-    if not mechanism.represents_interval:
-        return mechanism.randomize_index(index, source)
-    answers = _answers(mechanism, mechanism.domain, index, source)
-    return mechanism.randomize_encoded(mechanism.encode(answers), source)
-
-
-def _answers(described: Any, domain: Domain, index: np.ndarray, source: Source) -> Any:
-    """Answers (n,) of a mechanism or a domain; a dict of columns of several attributes."""
-    if domain.attributes:
-        parts = described.answer_parts or getattr(described, "parts", {})
-        if parts.keys() != domain.attributes.keys():
-            raise NotApplicable("answers are in bins; check each attribute alone")
-        places = np.unravel_index(index, domain.shape)
-        return {
-            name: _answers(parts[name], each, index, source)
-            for (name, each), index in zip(domain.attributes.items(), places, strict=True)
-        }
-    if not getattr(described, "represents_interval", False):
-        return domain.decode(index)
-    points = domain.answered.points
-    assert points is not None
-    inside = source.words(len(index), np.uint64) / 2**64 - 0.5
-    silent = index == (domain.size if domain.nonresponse is None else domain.nonresponse)
-    numbers = points[np.where(silent, 0, index), 0] + (points[1, 0] - points[0, 0]) * inside
-    return np.where(silent, np.nan, numbers)
-
-
-def _least_of_bits(tally: Tally, law: np.ndarray, n: int) -> tuple[float, int, int]:
-    """The least p-value over rows in which a report counts at most once, times their number."""
-    counts = tally.row_counts
-    sd = np.sqrt(np.maximum(n * law * (1 - law), 1e-300))
-    row = int(np.argmax(np.abs(counts - n * law) / sd))
-    least = float(scipy.stats.binomtest(int(counts[row]), n, float(min(1.0, law[row]))).pvalue)
-    return min(1.0, least * len(law)), 1, row

@@ -739,7 +739,7 @@ def max_influence(mechanism: Mechanism) -> float | None:
     """
     require_mechanism(mechanism)
     try:
-        return mechanism.channel().report_weight(mechanism.values_per_person)
+        return mechanism.checked_channel().report_weight(mechanism.values_per_person)
     except (IdentifiabilityError, ArgumentError):
         return None
 

@@ -201,6 +201,27 @@ def test_a_type_error_of_the_callers_own_code_stays() -> None:
         Odd()
 
 
+def test_a_class_that_lacks_methods_says_which_and_what_they_take() -> None:
+    """Rejects Python's "Can't instantiate abstract class", which names no argument."""
+
+    class Own(warner.mechanisms.Mechanism):
+        def thresholds(self) -> dict[str, str]:
+            return {}
+
+    class OwnEstimator(warner.estimators.Estimator):
+        """Without a method."""
+
+    said = r"Own: cannot be made, because it has no _sample\(self, index, source\), channel\(self\)"
+    refused(TypeError, said, Own, DEVICE.domain, 1.0)
+    refused(TypeError, r"OwnEstimator: .* no _fit\(self, data\)\. Write", OwnEstimator)
+
+    class Whole(OwnEstimator):
+        def _fit(self, data: object) -> warner.estimators.base.Fit:
+            raise NotImplementedError
+
+    refused(TypeError, r"Whole\(\) takes no arguments", Whole, 3)
+
+
 def test_explained_functions_stay_what_they_are() -> None:
     assert list(inspect.signature(RandomizedResponse).parameters) == ["domain", "epsilon"]
     assert pickle.loads(pickle.dumps(warner.plan)) is warner.plan

@@ -25,6 +25,7 @@ from warner import (
     Study,
     UtilityOptimizedRR,
 )
+from warner._core.sampling import Source
 from warner.collector.deployment_card import deployment_card
 from warner.collector.pages.survey import survey_page
 from warner.design.audits import enumerated
@@ -240,6 +241,46 @@ def test_samplers_that_leak_are_caught_by_samples() -> None:
     assert "epsilon 1. Its stated epsilon is " in said and "exact epsilon is" not in said
     assert warner.audit(UtilityOptimizedRR(DOMAIN, 1.0, [0, 1, 2]), samples=20_000).holds
     assert warner.audit(UtilityOptimizedRappor(DOMAIN, 1.0, [0, 1, 2]), samples=20_000).holds
+
+
+def _seeded_in_each_call(mechanism: Forced) -> np.random.Generator:
+    return np.random.default_rng(1)
+
+
+def _seeded_once(mechanism: Forced) -> np.random.Generator:
+    rng: np.random.Generator = vars(mechanism).setdefault("rng", np.random.default_rng(1))
+    return rng
+
+
+@pytest.mark.parametrize("generator", [_seeded_in_each_call, _seeded_once])
+def test_samples_find_a_fixed_seed(generator: Any) -> None:
+    """Rejects an audit of the shares of reports in one batch, which are right with a fixed seed:
+    each device then sends the same report, and who knows the seed knows the answers.
+    """
+
+    class Seeded(Forced):
+        def _sample(self, index: np.ndarray, source: Any) -> dict[str, np.ndarray]:
+            return super()._sample(index, Source(generator(self)))
+
+    run = warner.audit(Seeded(Integers(0, 3), 1.0), samples=20_000)
+    said = "two devices with different randomness send the same reports: Seeded draws with a fixed"
+    assert not run.holds and str(run.violation).startswith(said)
+    assert "Its stated epsilon is 1" in str(run)
+
+
+def test_samples_find_reports_that_depend_on_others() -> None:
+    class FirstTrue(Forced):
+        """The first person of each batch sends the truth, so a device that sends one report does."""
+
+        def _sample(self, index: np.ndarray, source: Any) -> dict[str, np.ndarray]:
+            report = super()._sample(index, source)["report"]
+            report[0] = index[0]
+            return {"report": report}
+
+    run = warner.audit(FirstTrue(Integers(0, 3), 1.0), samples=20_000)
+    assert not run.holds and str(run.violation).startswith("reports made one by one: for value")
+    right = warner.audit(Forced(Integers(0, 3), 1.0), samples=20_000)
+    assert right.holds and "no report depended on others: 400 reports made one by" in right.method
 
 
 def test_enumerated_counts_reports_that_serialise_alike_once() -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from warner.mechanisms import Mechanism
-from warner.testing.mechanisms import (
+from warner.design.own_sampler import (
     ALPHA,
     Sampler,
     honest as _honest,
     typed as _typed,
     worst_p_value,
 )
+from warner.mechanisms import Mechanism
 
 N = 100_000
 
