@@ -68,6 +68,7 @@ class Shrunk(Estimator):
     """The projected inversion, drawn towards the uniform distribution by a share of the way."""
 
     summary = "projected inversion, drawn towards the uniform distribution"
+    is_consistent = False
 
     part: float = 0.1
 

@@ -418,6 +418,51 @@ def test_wrong_estimators_are_rejected(wrong: Estimator, name: str, finding: str
     assert finding in _failed_estimator(wrong)[name]
 
 
+@dataclass(frozen=True)
+class Changed(Estimator):
+    """The projected inversion, and then a mistake."""
+
+    summary = "projected inversion with a mistake"
+    mistake: str = "none"
+
+    def _fit(self, data: LikelihoodData) -> Fit:
+        shares = Inversion("project").fit(data).shares
+        wrong = {
+            "none": shares,
+            "ignores the reports": np.full(shares.size, 1 / shares.size),
+            "permutes the labels": np.roll(shares, 1),
+            "permutes two labels": np.append(shares[:-2], shares[:-3:-1]),
+            "does not invert": data.channel.matvec(shares)[: shares.size],
+            "smooths": 0.9 * shares + 0.1 / shares.size,
+        }[self.mistake]
+        return Fit(wrong / wrong.sum(), Status.COMPLETED)
+
+
+CONSISTENCY = "the shares of very many people are the true ones"
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        "ignores the reports",
+        "permutes the labels",
+        "permutes two labels",
+        "does not invert",
+        "smooths",
+    ],
+)
+def test_an_estimator_that_misses_the_truth_without_noise_is_rejected(mistake: str) -> None:
+    """Rejects a battery that a constant passes, and one that lets nobody smooth on purpose."""
+    failed = _failed_estimator(Changed(mistake))
+    assert list(failed) == [CONSISTENCY] and "although 10^12 people report" in failed[CONSISTENCY]
+
+    class OnPurpose(Changed):
+        is_consistent = False
+
+    for right in (OnPurpose(mistake), Changed()):
+        testing.check_estimator(right)
+
+
 def test_an_estimator_that_refuses_everything_is_rejected_and_a_class_refused() -> None:
     assert "the estimator refuses every problem" in _failed_estimator(RefusesAll())["it runs"]
     with pytest.raises(ArgumentTypeError, match="must be an estimator"):

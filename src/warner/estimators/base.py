@@ -579,6 +579,9 @@ class Estimator(Hinting, ABC):
         references: the sources, as keys of the package's list or as BibTeX entries.
         for_papers: whether only papers use it, because others err less. The reference shows it on a
             page of its own.
+        is_consistent: whether the shares come as near to the true ones as one likes if people are
+            many enough. False of a method that smooths, or stops early, however many people there
+            are.
         inverts: whether a distribution is made from the unbiased estimates of single shares.
 
     >>> from warner.estimators import MaximumLikelihood
@@ -589,6 +592,7 @@ class Estimator(Hinting, ABC):
     summary: ClassVar[str] = ""
     references: ClassVar[tuple[str, ...]] = ()
     for_papers: ClassVar[bool] = False
+    is_consistent: ClassVar[bool] = True
 
     always_shown: ClassVar[tuple[str, ...]] = ()  # options that a repr has at their defaults too
 

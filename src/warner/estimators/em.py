@@ -614,6 +614,7 @@ class ExpectationMaximization(Estimator):
         "expectation maximisation (EM), stopped early so that it does not follow the noise in the "
         "reports"
     )
+    is_consistent: ClassVar[bool] = False
 
     steps: int | Literal["auto"] | None = None
     keep_path: bool = field(default=False, repr=False)

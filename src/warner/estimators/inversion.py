@@ -186,6 +186,7 @@ class Uniform(Estimator):
     references = ("P1",)
 
     summary: ClassVar[str] = "for comparison only: equal shares, which ignore the reports"
+    is_consistent: ClassVar[bool] = False
 
     def _fit(self, data: LikelihoodData) -> Fit:
         size = data.domain.size
@@ -209,6 +210,7 @@ class Observed(Estimator):
     for_papers = True
 
     summary: ClassVar[str] = "for comparison only: reports are counted as if they were the answers"
+    is_consistent: ClassVar[bool] = False
 
     def _fit(self, data: LikelihoodData) -> Fit:
         return Fit(data.channel.naive_estimate(data.weights), Status.EXACT)
@@ -392,6 +394,7 @@ class Independent(Estimator):
         "questions are estimated separately, and their shares are multiplied. So combinations are "
         "wrong where questions depend on each other; for such questions, use another method"
     )
+    is_consistent: ClassVar[bool] = False
 
     groups: Sequence[Sequence[str]] | None = None
     method: Estimator = field(default=Inversion("project"))

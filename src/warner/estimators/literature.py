@@ -126,6 +126,7 @@ class SmoothedEM(Estimator):
     summary: ClassVar[str] = (
         "expectation maximisation (EM) that smooths the shares after every step"
     )
+    is_consistent: ClassVar[bool] = False
 
     always_shown: ClassVar[tuple[str, ...]] = ("tolerance", "steps")
 
