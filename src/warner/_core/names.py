@@ -40,6 +40,7 @@ LITERATURE = {
         "OUE optimized-unary-encoding optimised-unary-encoding": "UnaryEncoding variant='oue'",
         "OLH LH optimized-local-hashing optimal-local-hashing": "LocalHashing",
         "BLH": "LocalHashing buckets=2",
+        "FLH fast-local-hashing": "LocalHashing seeds=1024",
         "SS k-subset": "SubsetSelection",
         "HR": "HadamardResponse",
         "PG PGR": "ProjectiveGeometryResponse",
@@ -81,7 +82,7 @@ LITERATURE = {
         "EM IBU": "ExpectationMaximization",
         "MLE": "MaximumLikelihood",
         "INV": "Inversion",
-        "Norm-Sub INV-P": "Inversion constraint='project'",
+        "Norm-Sub CLS INV-P": "Inversion constraint='project'",
         "Norm-Cut": "Inversion constraint='norm-cut'",
         "Norm-Mul INV-N": "Inversion constraint='normalize'",
         "Base-Cut": "Inversion constraint='threshold', rest='discard'",
@@ -96,6 +97,8 @@ FURTHER = {  # what else a name stands for, or does not
     "warner.mechanisms.Permanent.",
     "Base-Cut": "Fang et al. (2023) give the name Base-Cut to another method: "
     "warner.Inversion(constraint='norm-cut'), which is Norm-Cut in Wang et al. (2020).",
+    "FLH": "The argument seeds is the number of hash functions that FLH chooses. LocalHashing "
+    "counts how often their values collide, where the formulae of FLH suppose a share of 1/g.",
     "IBU": "If IBU runs until it converges, it gives the same result as warner.MaximumLikelihood.",
     "PEM": "The function warner.find() has the same purpose as PEM (the prefix extending method), "
     "but works in another way. See the guide 'Words that nobody has listed'.",
@@ -113,14 +116,27 @@ _ABSENT = {  # what papers compare with, and this package does not have
     "PrivKV PrivKVM": "for keys with values see warner.mechanisms.KeyValue",
     "AHEAD HIO HH": "for ranges of numbers see warner.SquareWave",
     "CALM HDG": "for several questions see warner.mechanisms.PerAttribute and OneOf",
-    "PrivSet": "for sets see warner.domains.Items",
+    "PrivSet Wheel": "for sets see warner.domains.Items",
+    "HRR": "warner.HadamardResponse supports the true value and other values as often as HRR, so "
+    "its estimates have the same variance",
+    "HM": "two mechanisms have this name. The hybrid mechanism of numbers draws one of "
+    "warner.mechanisms.Piecewise and StochasticRounding; up to an epsilon of 0.61 it is "
+    "StochasticRounding. The Hadamard mechanism of labels is nearest to warner.HadamardResponse",
 }
+_POWER = (
+    "Power and Power-NS draw the estimates towards a power law that is fitted to all of them. "
+    "warner.EmpiricalBayes(), or 'eb', draws them towards a distribution of any form"
+)
 CONSTRAINTS_ELSEWHERE = {  # what to say of ways to make estimates shares that are not here
     "base-cut": "Two methods have this name: Base-Cut of Wang et al. (2020) is "
     "Inversion('threshold', rest='discard'), and Base-Cut of Fang et al. (2023) is "
     "Inversion('norm-cut')",
     "base-pos": "Base-Pos sets negative estimates to 0, so that the sum of all is above 1. "
     "'norm-mul' does the same, and then divides all estimates by their sum",
+    "mle-apx": "MLE-Apx comes near the maximum of the likelihood, as if the noise were normal. "
+    "warner.MaximumLikelihood(), or 'mle', is the maximum itself",
+    "power-ns": _POWER,
+    "power": _POWER,
     "norm": "Norm adds the same number to all estimates, and some can stay negative. 'norm-sub' "
     "sets those to 0, and adds the same number to all others",
 }
@@ -285,8 +301,11 @@ def known_elsewhere(name: str) -> str | None:
         more = further.get(_plain(name), "")
         where = f"{home}." if home else ""
         return f"{name} is called {where}{head}{options} here.{more}"
-    why = _ABSENT.get(_plain(name))
-    return f"{name} is not in this package; {why}." if why else None
+    if why := _ABSENT.get(_plain(name)):
+        return f"{name} is not in this package; {why}."
+    if why := _by_word(CONSTRAINTS_ELSEWHERE).get(_plain(name)):
+        return f"{name} is not in this package. {why}."
+    return None
 
 
 def home_of(name: str) -> str | None:

@@ -31,6 +31,7 @@ from warner.metrics import norm_cut, normalize, project, threshold
 # Established names of the constraints.
 SYNONYMS = {
     "norm-sub": "project",
+    "cls": "project",
     "projection": "project",
     "normalise": "normalize",
     "norm-mul": "normalize",

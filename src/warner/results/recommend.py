@@ -16,7 +16,7 @@ import numpy as np
 from warner import estimators
 from warner._core.checks import kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, IdentifiabilityError, message
-from warner._core.names import CONSTRAINTS_ELSEWHERE, called_here, known_elsewhere
+from warner._core.names import CONSTRAINTS_ELSEWHERE, called_here, home_of, known_elsewhere
 from warner._core.text import meant
 from warner.channels import HashPool, LikelihoodOperator, SupportChannel
 from warner.domains import Domain
@@ -290,7 +290,7 @@ def method(name: str) -> Estimator:
         if remedy := _OF_TWO.get(name.lower()):
             raise ArgumentError("method", "must say when it stops", show(name), remedy)
         here = CONSTRAINTS_ELSEWHERE.get(word)
-        if here is None and called_here(name):  # "GRR", a mechanism
+        if here is None and (called_here(name) or not home_of(name)):  # "GRR", a mechanism
             here = known_elsewhere(name)
         remedy = "To see all names, run: warner estimate --help"
         if word == "em":

@@ -45,6 +45,12 @@ LEAGUE = warner.benchmark([0.5, 0.5], DEVICE.domain, [RandomizedResponse], ["mle
         (warner, "NormSub", "is called warner.Inversion(constraint='project') here"),
         (warner, "GRR_Client", "is called warner.RandomizedResponse here."),
         (warner, "PrivKV", "PrivKV is not in this package; for keys with values"),
+        (warner, "CLS", "is called warner.Inversion(constraint='project') here"),
+        (warner, "FLH", "is called warner.LocalHashing(seeds=1024) here. The argument seeds is"),
+        (warner, "HRR", "HRR is not in this package; warner.HadamardResponse supports"),
+        (warner, "HM", "HM is not in this package; two mechanisms have this name"),
+        (warner, "PowerNS", "not in this package. Power and Power-NS draw the estimates towards"),
+        (warner, "MLE-Apx", "not in this package. MLE-Apx comes near the maximum of the likeli"),
         (warner.theory, "variance", "is called warner.theory.expected_loss here."),
         (warner.theory, "crame_rao", "Is 'cramer_rao' meant?"),
         (warner.mechanisms, "RandomisedResponse", "Is 'RandomizedResponse' meant?"),
@@ -233,6 +239,20 @@ def test_items_of_a_result() -> None:
     assert dict(RESULT.items()) == {label: RESULT[label] for label in RESULT}
     wards = estimate({"north": DEVICE.tally(REPORTS), "south": DEVICE.tally(REPORTS).of_others()})
     assert [key for key, _ in wards.items()] == list(wards)
+
+
+def test_names_of_methods_in_papers_lead_to_a_method_or_say_what_is_nearest() -> None:
+    """Rejects a list of all methods, and 'RR' for HRR, 'LH' for FLH, 'MLE' for MLE-Apx."""
+    ten = warner.Integers(0, 9)
+    assert warner.Inversion("CLS") == warner.Inversion("norm-sub")
+    league = warner.benchmark(np.full(10, 0.1), ten, ["FLH", "LocalHashing seeds=1024"], ["CLS"])
+    assert league.rows()[0]["mean"] == league.rows()[1]["mean"]
+    for name, said in (("Power-NS", "a power law"), ("MLE-Apx", "itself"), ("HM", "two mech")):
+        refused(ArgumentError, said, estimate, DEVICE.tally(REPORTS), name)
+    # Of HRR a report supports another value with probability 1/2, the true one with e / (e + 1).
+    e, shares = math.e, np.eye(10)[0]
+    variance = warner.HadamardResponse(ten, 1.0).channel().variance(shares)[1]
+    assert variance == pytest.approx(0.25 / (e / (e + 1) - 0.5) ** 2)
 
 
 def test_what_is_said_of_hadamard_response_is_its_law() -> None:
