@@ -6,6 +6,7 @@ import ast
 import contextlib
 import functools
 import hashlib
+import inspect
 import math
 import os
 import sys
@@ -45,7 +46,7 @@ from warner.channels.support import SupportChannel
 from warner.design.benchmark_result import FORMAT, Benchmark, Cell
 from warner.design.benchmark_shown import MARK
 from warner.design.comparison import LOSSES, truths_of
-from warner.design.own_code import code_of, digest, values_of, version_here
+from warner.design.own_code import contents_of, digest, version_here
 from warner.design.own_law import contradiction
 from warner.design.planning import Maker, candidates
 from warner.domains import Domain
@@ -225,6 +226,7 @@ def _maker(given: Any, domain: Domain) -> tuple[str, Maker]:
                 remedy = (known_elsewhere(given) or "").removesuffix(".") or meant(given, IN_PAPERS)
             rule = "names an unknown mechanism" if remedy else f"must be one of {', '.join(makers)}"
             raise ArgumentError("mechanisms", rule, show(given), remedy)
+        _require_budget(given, makers[here])
         return given, makers[here]
     if isinstance(given, functools.partial):
         options = ", ".join(f"{key}={value!r}" for key, value in given.keywords.items())
@@ -239,7 +241,21 @@ def _maker(given: Any, domain: Domain) -> tuple[str, Maker]:
         rule = "must have a name for each lambda, to show in the result"
         remedy = 'Write {"my mechanism": lambda domain, epsilon: ...}'
         raise ArgumentError("mechanisms", rule, "a lambda", remedy)
+    _require_budget(given.__name__, given)
     return given.__name__, given
+
+
+def _require_budget(name: str, make: Maker) -> None:
+    """Refuse a class of the package that is made of something else than a domain and a budget."""
+    if not isinstance(make, type) or not is_of_package(make):
+        return
+    taken = list(inspect.signature(make).parameters.values())
+    if taken[1].name != "epsilon":
+        needed = " and ".join(each.name for each in taken if each.default is each.empty)
+        rule = "must each be made from a domain and an epsilon"
+        remedy = f"Write {{{name!r}: lambda domain, epsilon: {make.__name__}(...)}}"
+        got = f"{name}, which is made from {needed}"
+        raise ArgumentError("mechanisms", rule, got, remedy)
 
 
 def _options(given: str, options: Iterable[str]) -> dict[str, Any]:
@@ -324,7 +340,7 @@ class _Work:
                 self._refused[piece["cell"], key] = reason
         self._keys = {name: _key_of_method(each) for name, each in methods.items()}
         self._unknown: dict[str, list[str]] = {
-            name: unknown for name, each in methods.items() if (unknown := values_of(type(each))[1])
+            name: unknown for name, each in methods.items() if (unknown := contents_of(each)[1])
         }
 
     def add(self, cell: Cell, make: Maker, shares: np.ndarray) -> None:
@@ -346,7 +362,7 @@ class _Work:
             self.left_out[cell, None] = disagreement
             return
         self.mechanisms[cell] = made
-        if unknown := values_of(type(made))[1]:
+        if unknown := contents_of(made)[1]:
             self._unknown[cell.mechanism] = unknown
 
     @functools.cached_property
@@ -354,8 +370,7 @@ class _Work:
         return {
             cell: digest(
                 [
-                    mechanism.header,
-                    *_own(mechanism),
+                    *_contents(mechanism),
                     hashlib.sha256(self.shares[cell.truth].tobytes()).hexdigest(),
                     cell.n,
                     self.seed,
@@ -686,11 +701,11 @@ def _generator(seed: int, truth: np.ndarray, cell: Cell, run: int) -> np.random.
 
 def _key_of_method(method: Estimator) -> str:
     """What the losses of a method depend on: its options, its code, the version of the package."""
-    return digest([repr(method), *_own(method), version_here()])
+    return digest([*_contents(method), version_here()])
 
 
-def _own(given: Mechanism | Estimator) -> list[Any]:
-    """The code of a class from outside the package, and the values that it reads."""
-    forms, unknown = values_of(type(given))
+def _contents(given: Mechanism | Estimator) -> list[Any]:
+    """The options, and of a class from outside the package its code with all that it reads."""
+    forms, unknown = contents_of(given)
     # Nobody can see whether these have changed, so nothing is found that was done with them.
-    return [code_of(type(given)), *([forms] * bool(forms)), *([urandom(8).hex()] * bool(unknown))]
+    return [forms, *([urandom(8).hex()] * bool(unknown))]

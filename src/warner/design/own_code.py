@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import dis
 import functools
 import hashlib
@@ -17,6 +16,7 @@ from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, MemberDescriptorType, ModuleType
 from typing import Any, NamedTuple
@@ -25,8 +25,8 @@ import numpy as np
 
 from warner._core.text import canonical
 from warner.domains import Domain
+from warner.estimators import Estimator
 from warner.mechanisms import Mechanism
-from warner.mechanisms.headers import is_of_package
 
 
 @functools.lru_cache(maxsize=1)
@@ -38,38 +38,6 @@ def version_here() -> str:
         return version("warner")
     except PackageNotFoundError:
         return ""
-
-
-def code_of(cls: type[Any]) -> str:
-    """The code of a class and its author's modules that it imports; "" of a class of warner."""
-    if is_of_package(cls):
-        return ""
-    try:
-        sources = [inspect.getsource(each) for each in _own_modules(cls)]
-        return f"{cls.__qualname__}: {''.join(sources or [inspect.getsource(cls)])}"
-    except (OSError, TypeError):  # typed in, so that there is no file
-        functions = [each for each in vars(cls).values() if hasattr(each, "__code__")]
-        return f"{cls.__qualname__}: {[each.__code__.co_code.hex() for each in functions]}"
-
-
-def _own_modules(cls: type[Any]) -> list[Any]:
-    """The module of a class and all that it imports, without those of installed packages."""
-    modules: dict[str, Any] = {}
-    waiting = [inspect.getmodule(cls)]
-    while waiting:
-        module = waiting.pop()
-        file = getattr(module, "__file__", None)
-        if module is None or file is None or module.__name__ in modules or _is_installed(file):
-            continue
-        modules[module.__name__] = module
-        for node in ast.walk(ast.parse(inspect.getsource(module))):
-            names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
-            if isinstance(node, ast.ImportFrom):
-                parents = module.__name__.split(".")[: -node.level] if node.level else []
-                origin = ".".join([*parents, *([node.module] if node.module else [])])
-                names = [origin, *(f"{origin}.{each.name}" for each in node.names)]
-            waiting += [sys.modules.get(name) for name in names]
-    return [modules[name] for name in sorted(modules)]
 
 
 def _is_installed(file: str) -> bool:
@@ -84,25 +52,27 @@ class _NoFormError(Exception):
     """A value that has no text which changes whenever the value does."""
 
 
-def values_of(cls: type[Any]) -> tuple[dict[str, list[str]], list[str]]:
-    """What the code of a class reads beside its options: {name: forms}, and names without a form.
+def contents_of(given: Mechanism | Estimator) -> tuple[dict[str, list[str]], list[str]]:
+    """What the results of a mechanism or an estimator depend on: {name: forms}, and names without.
 
-    A name is read by a method of the class or by a function of its author that a method names.
+    These are its options, and of a class from outside the package its code with all that a method
+    reads, or a function of its author that a method names. The code is the one that runs, and not
+    its file, which may have changed since it was imported.
     """
     read = _Read({}, [], set())
-    read.follow(cls.__qualname__, cls)
+    read.follow(type(given).__qualname__, given)
     return read.forms, read.unknown
 
 
 class _Read(NamedTuple):
-    """The values that code reads, as they are found on the way through its functions."""
+    """The code and the values, as they are found on the way through functions."""
 
     forms: dict[str, list[str]]  # several of a name that is in several modules
     unknown: list[str]
     seen: set[int]
 
     def follow(self, name: str, value: Any) -> None:
-        """Add a value, or what the code of a function or a class reads."""
+        """Add a value, or the code of a function or a class and what it reads."""
         value = getattr(value, "__func__", None) or getattr(value, "fget", None) or value
         value = getattr(value, "func", value) if isinstance(value, cached_property) else value
         value = inspect.unwrap(value) if callable(value) else value
@@ -116,6 +86,7 @@ class _Read(NamedTuple):
                         self.follow(f"{base.__qualname__}.{key}", each)
         elif isinstance(value, FunctionType):
             self.seen.add(id(value))
+            self.forms.setdefault(value.__qualname__, []).append(_code_form(value.__code__))
             self._code(value, value.__code__)
             defaults = [*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
             cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
@@ -126,27 +97,72 @@ class _Read(NamedTuple):
                     self.follow(key, cell.cell_contents)
         elif not isinstance(value, MemberDescriptorType):
             try:
-                self.forms.setdefault(name, []).append(_form(value))
+                self.forms.setdefault(name, []).append(self._form(value))
             except (_NoFormError, RecursionError):
                 self.unknown.append(f"{name} ({type(value).__name__})")
 
     def _code(self, function: FunctionType, code: CodeType) -> None:
-        """Add the globals that code reads, and the attributes of its author's modules."""
-        value: Any = None
+        """Add what code names: globals, what it imports, and members of its author's modules."""
+        spaces = [function.__globals__]
         for step in dis.get_instructions(code):
-            if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-                value = function.__globals__.get(step.argval)
-                is_there = step.argval in function.__globals__
-            elif step.opname in ("LOAD_ATTR", "LOAD_METHOD") and isinstance(value, ModuleType):
-                is_there = not _is_imported("", value) and hasattr(value, step.argval)
-                value = getattr(value, step.argval, None)
-            else:
-                value, is_there = None, False
-            if is_there:
-                self.follow(step.argval, value)
+            if step.opname == "IMPORT_NAME":
+                spaces.append(self._imported(function, step.argval))
+        for space in spaces:  # which grows
+            for name in code.co_names:
+                value = space.get(name)
+                if isinstance(value, ModuleType) and not _is_imported("", value):
+                    if all(vars(value) is not each for each in spaces):
+                        spaces.append(vars(value))
+                elif name in space:
+                    self.follow(name, value)
         for inner in code.co_consts:
             if isinstance(inner, CodeType):
                 self._code(function, inner)
+
+    def _imported(self, function: FunctionType, name: str) -> dict[str, Any]:
+        """The module of an import inside a function, by its name; {} of another's."""
+        package = function.__globals__.get("__package__") or ""
+        for each in [f"{package}.{name}"] * bool(package) + [name]:
+            with suppress(ImportError):
+                module = import_module(each)
+                return {} if _is_imported("", module) else {name: module, **vars(module)}
+        self.unknown.append(f"{name} (a module)")
+        return {}
+
+    def _form(self, value: Any) -> str:
+        """A text that changes whenever a value does."""
+        if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+            content = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+            return f"{value.dtype} {value.shape} {content}"
+        if isinstance(value, _PLAIN):
+            return f"{type(value).__name__} {value!r}"
+        if isinstance(value, tuple | list):
+            return f"{type(value).__name__} {[self._form(each) for each in value]}"
+        if isinstance(value, set | frozenset):
+            return f"{type(value).__name__} {sorted(map(self._form, value))}"
+        if isinstance(value, Mapping):
+            return f"{[(self._form(key), self._form(each)) for key, each in value.items()]}"
+        if isinstance(value, Mechanism):
+            self.follow(type(value).__qualname__, type(value))
+            return canonical(value.header)
+        if isinstance(value, Domain):
+            return canonical(value.spec())
+        if is_dataclass(value) and not isinstance(value, type):
+            self.follow(type(value).__qualname__, type(value))
+            options = {each.name: self._form(getattr(value, each.name)) for each in fields(value)}
+            return f"{type(value).__qualname__} {options}"
+        raise _NoFormError
+
+
+def _code_form(code: CodeType) -> str:
+    """A text that changes whenever the code of a function does."""
+    consts = [
+        _code_form(each)
+        if isinstance(each, CodeType)
+        else repr(sorted(each, key=repr) if isinstance(each, frozenset) else each)
+        for each in code.co_consts
+    ]
+    return f"{code.co_code.hex()} {code.co_names} {code.co_varnames} {consts}"
 
 
 def _is_imported(name: str, value: Any) -> bool:
@@ -163,29 +179,6 @@ def _is_imported(name: str, value: Any) -> bool:
         return False
     file = getattr(module, "__file__", None)
     return file is None or _is_installed(file)
-
-
-def _form(value: Any) -> str:
-    """A text that changes whenever a value does."""
-    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
-        content = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
-        return f"{value.dtype} {value.shape} {content}"
-    if isinstance(value, _PLAIN):
-        return f"{type(value).__name__} {value!r}"
-    if isinstance(value, tuple | list):
-        return f"{type(value).__name__} {[_form(each) for each in value]}"
-    if isinstance(value, set | frozenset):
-        return f"{type(value).__name__} {sorted(map(_form, value))}"
-    if isinstance(value, Mapping):
-        return f"{[(_form(key), _form(each)) for key, each in value.items()]}"
-    if isinstance(value, Mechanism):
-        return canonical(value.header)
-    if isinstance(value, Domain):
-        return canonical(value.spec())
-    if is_dataclass(value) and not isinstance(value, type):
-        options = {each.name: _form(getattr(value, each.name)) for each in fields(value)}
-        return f"{type(value).__qualname__} {options}{code_of(type(value))}"
-    raise _NoFormError
 
 
 _PLAIN = (

@@ -28,12 +28,11 @@ from warner import (
     benchmark,
     metrics,
 )
-from warner.design import own_code
 from warner.design.benchmark import _generator
 from warner.design.benchmark_result import Cell
 from warner.design.benchmark_shown import _ticks, alike, exponent
 from warner.design.comparison import LOSSES
-from warner.design.own_code import code_of
+from warner.design.own_code import contents_of
 from warner.errors import ArgumentError, FileError, MethodWarning, ValuesError, WarnerError
 from warner.estimators.base import LikelihoodData
 from warner.mechanisms import TruncatedGeometric
@@ -212,11 +211,36 @@ def test_the_values_that_own_methods_read_are_part_of_the_contents(
     assert store.read_text() == lines
 
 
-def test_the_code_of_own_methods_is_part_of_the_contents(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = module._key_of_method(Shrunk()), module._key_of_method(Inversion())
-    monkeypatch.setattr(own_code.inspect, "getsource", lambda _: "changed")
-    assert module._key_of_method(Shrunk()) != before[0]
-    assert module._key_of_method(Inversion()) == before[1]
+def _typed_in(helper: str, body: str, options: str = "") -> Any:
+    """An estimator of a notebook, whose code stands in no file of its own."""
+    space: dict[str, Any] = {"__name__": "__main__"}
+    exec(
+        "from dataclasses import dataclass, field\nimport numpy as np\nimport warner\n"
+        f"def helper(shares):\n    {helper}\n"
+        "@dataclass(frozen=True)\nclass Typed(warner.estimators.Estimator):\n"
+        f"    summary = 'typed in'\n    {options}\n    def _fit(self, data):\n        {body}\n",
+        space,
+    )
+    return space["Typed"]
+
+
+def test_the_code_of_own_methods_is_part_of_the_contents() -> None:
+    """Rejects the losses of before where a number in the code has changed, or the code of a helper
+    that stands in another cell, or an option that repr leaves out or shortens.
+    """
+    code = ("return 0.1 * shares", "return helper(data.weights)")
+    key = lambda *code, **options: module._key_of_method(_typed_in(*code)(**options))
+    assert key(*code) == key(*code)
+    others = {key("return 0.2 * shares", code[1]), key(code[0], "return helper(1 - data.weights)")}
+    assert len(others | {key(*code)}) == 3
+    hidden = (*code, "table: object = field(default=None, repr=False)")
+    assert key(*hidden, table=np.zeros(3)) != key(*hidden, table=np.ones(3))
+    starts = [tuple(np.roll(np.arange(1.0, 41.0) / 820, i).tolist()) for i in (0, 1)]
+    first, second = (
+        module._key_of_method(warner.estimators.ExpectationMaximization(5, start=start))
+        for start in starts
+    )
+    assert first != second
 
 
 def test_several_processes_give_the_same_numbers() -> None:
@@ -378,6 +402,12 @@ def test_an_interrupt_says_where_the_finished_runs_are(
         ({"mechanisms": [lambda domain, epsilon: None]}, "must have a name for each lambda"),
         ({"mechanisms": [RandomizedResponse(NUMBERS, 1.0)]}, "Write RandomizedResponse without"),
         ({"mechanisms": "RandomizedResponse"}, "must be a list"),
+        (
+            {"mechanisms": ["L-GRR"]},
+            "made from a domain and an epsilon; got L-GRR, which is made from mechanism and forever"
+            r"\. Write {'L-GRR': lambda domain, epsilon: Permanent\(\.\.\.\)}",
+        ),
+        ({"mechanisms": [warner.MatrixMechanism]}, "which is made from domain and matrix"),
         ({"methods": ["mel"]}, "Is 'mle' meant"),
         ({"domain": Categorical(list("abcd")), "loss": "w1"}, "w1"),
         ({"epsilon": []}, "epsilon: must not be empty"),
@@ -415,11 +445,12 @@ def test_a_store_notices_a_change_in_a_module_that_a_method_imports(
 ) -> None:
     """Rejects the losses of before where a helper in a file beside the method has changed."""
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # of a file of the same second and size
     (tmp_path / "own_method.py").write_text(
-        "from own_helper import POWER\n"
         "import warner\n"
         "class Powered(warner.Inversion):\n"
         "    def _fit(self, data):\n"
+        "        from own_helper import POWER\n"
         "        return warner.Inversion('project' if POWER else None)._fit(data)\n"
     )
     keys = []
@@ -430,9 +461,14 @@ def test_a_store_notices_a_change_in_a_module_that_a_method_imports(
         importlib.invalidate_caches()
         linecache.checkcache()
         own = importlib.import_module("own_method")
-        keys.append(code_of(own.Powered))
-    assert "POWER = 0" in keys[0] and "POWER = 1" in keys[1]
-    assert "class Inversion" not in keys[0]  # the package's own code has a version
+        keys.append(module._key_of_method(own.Powered()))
+    assert keys[0] != keys[1]
+    # The file of code that runs may have changed since it was imported.
+    (tmp_path / "own_helper.py").write_text("POWER = 2\n")
+    linecache.checkcache()
+    assert module._key_of_method(own.Powered()) == keys[1]
+    forms, unknown = contents_of(Inversion())
+    assert not unknown and list(forms) == ["Inversion"]  # the package's own code has a version
 
 
 def test_counts_are_not_taken_for_answers() -> None:
