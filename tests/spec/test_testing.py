@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -461,6 +461,29 @@ def test_an_estimator_that_misses_the_truth_without_noise_is_rejected(mistake: s
 
     for right in (OnPurpose(mistake), Changed()):
         testing.check_estimator(right)
+
+
+@dataclass(frozen=True)
+class Given(Estimator):
+    """Returns what a function of the data makes."""
+
+    make: Callable[[LikelihoodData], Any]
+    summary = "what a function makes"
+
+    def _fit(self, data: LikelihoodData) -> Fit:
+        return Fit(self.make(data), Status.OUTSIDE_SIMPLEX)
+
+
+def test_counts_are_no_shares_and_a_channel_is_its_matrix_for_numpy() -> None:
+    """Rejects shares of 90,000 % in a table, and bare errors of NumPy for a list or a channel."""
+    coin = warner.RandomizedResponse(Integers(0, 3), 1.0)
+    reports = coin.randomize([0] * 300 + [1, 2, 3] * 50, np.random.default_rng(1))
+    of = lambda make: warner.estimate(coin.tally(reports), Given(make)).probabilities
+    with pytest.raises(ArgumentError, match="must return shares, and not counts; got the sum 450"):
+        of(lambda data: data.n * data.channel.invert(data.weights))
+    inverted = of(lambda data: data.channel.invert(data.weights))
+    by_hand = of(lambda data: list(np.linalg.inv(data.channel) @ data.weights))
+    assert by_hand == pytest.approx(inverted)
 
 
 def test_an_estimator_that_refuses_everything_is_rejected_and_a_class_refused() -> None:

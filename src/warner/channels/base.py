@@ -290,6 +290,10 @@ class LikelihoodOperator(ABC):
         """A as an array (m, K)."""
         return self.columns(np.arange(self.shape[1]))
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """A, so that functions of NumPy take the operator for its matrix (m, K)."""
+        return np.asarray(self.dense(), dtype=dtype)
+
     def gram(self, v: FloatArray) -> FloatArray:
         """A' diag(v) A, (K, K), of weights v (m,)."""
         total = np.zeros((self.shape[1],) * 2)
@@ -1124,6 +1128,8 @@ class DenseChannel(MatrixRows, Channel):
         sums = self.matrix.sum(axis=0)
         worst = int(np.argmax(np.abs(sums - 1)))
         if abs(sums[worst] - 1) > 1e-9:
+            if np.allclose(self.matrix.sum(axis=1), 1, rtol=0, atol=1e-9):
+                remedy = "Its rows sum to 1: pass the transposed matrix, matrix.T"
             got = f"the sum {sums[worst]:.9g} in column {worst}"
             raise ArgumentError("matrix", "must have columns that sum to 1", got, remedy)
         self.shape = (self.matrix.shape[0], self.matrix.shape[1])

@@ -386,6 +386,8 @@ class Fit:
 
     def __post_init__(self) -> None:
         if self.probabilities is not None:
+            # Somebody's own method may give a list.
+            object.__setattr__(self, "probabilities", np.asarray(self.probabilities))
             self.probabilities.setflags(write=False)
 
     @property
@@ -655,7 +657,7 @@ class Estimator(Hinting, ABC):
         start = perf_counter()
         with threads_for(data):
             fit = self._fit(data)
-        require_fit(type(self).__name__, fit, data.domain.size)
+        require_fit(type(self).__name__, fit, data.domain.size, data.n)
         return replace(fit, seconds=perf_counter() - start)
 
     def refit(self, data: LikelihoodData, near: np.ndarray) -> np.ndarray:
@@ -702,8 +704,8 @@ def inverted(several: Sequence[LikelihoodData]) -> np.ndarray:
     return np.asarray(channel.invert(np.stack([data.weights for data in several], axis=1)).T)
 
 
-def require_fit(name: str, fit: Fit, size: int) -> None:
-    """Refuse what an estimator outside the package may return in place of a fit of K values."""
+def require_fit(name: str, fit: Fit, size: int, n: int) -> None:
+    """Refuse what an estimator outside the package may return for K values and n reports."""
     if not isinstance(fit, Fit):
         remedy = "Write Fit(shares, Status.COMPLETED)"
         raise ArgumentTypeError(name, "_fit must return a Fit", kind(fit), remedy)
@@ -721,6 +723,9 @@ def require_fit(name: str, fit: Fit, size: int) -> None:
         rule, remedy = "must return finite shares", "Is there a division by zero?"
         raise ArgumentError(name, rule, f"{bad} that are not finite", remedy)
     total, least = float(shares.sum()), float(shares.min())
+    if n > 1 and abs(total - n) <= _FAR_OFF * n:  # unbiased shares may be outside 0 to 1
+        rule, got = "must return shares, and not counts", f"the sum {total:.6g} of {n} reports"
+        raise ArgumentError(name, rule, got, "Divide the counts by data.n")
     if fit.status not in _OUTSIDE and max(abs(total - 1), -least) > _FAR_OFF:
         rule = (
             f"must return shares of at least 0 that add up to 1 if the status is {fit.status.name}"

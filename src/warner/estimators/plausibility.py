@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -62,6 +62,10 @@ _ASKED = (
     "Are these answers that were not randomised, or reports made with another epsilon? To "
     "randomise answers, run: warner randomize (in Python: mechanism.randomize)."
 )
+_SEEDED = (
+    "These reports were made with a seed. Were the answers drawn with the same seed? Draw the "
+    "answers with another one."
+)
 _TAKEN = "add --allow-implausible (in Python: tally.trusted() or trusted=True)"
 
 
@@ -77,7 +81,7 @@ class Plausibility:
     Attributes:
         p_value: a bound of the probability, 1 where nothing could be tested.
         on_paper: whether people randomised themselves.
-        cause: what may have gone wrong on paper, as sentences, where the counts are doubtful.
+        cause: what may have gone wrong on paper or with a seed, as sentences.
         hint: what else the counts of a card may mean, also where they are no reason for doubt.
 
     >>> Plausibility(0.3).note is None, str(Plausibility(2e-5).note)[:52]
@@ -151,7 +155,8 @@ def plausibility_of_data(data: LikelihoodData) -> Plausibility:
         for channel, w, n in group.parts(group_rows, people)
         for p in _p_values(channel, w, n)
     ]
-    return Plausibility.of(p_values, data.channel.is_on_paper)
+    plausible = Plausibility.of(p_values, data.channel.is_on_paper)
+    return replace(plausible, cause=_SEEDED) if data.simulated else plausible
 
 
 def _p_values(channel: LikelihoodOperator, w: FloatArray, n: int) -> Iterator[float]:

@@ -224,6 +224,9 @@ class MatrixMechanism(TableMechanism):
             remedy = "Leave out the argument epsilon, or make the columns of the matrix more alike"
             if realised <= self.requested * (1 + 1e-9):
                 remedy = "This comes from rounding: make the matrix for epsilon * (1 - 1e-12)"
+            if math.isinf(realised):
+                rule = "keeps no epsilon, because a row has 0 beside larger entries"
+                remedy = "Such a report rules an answer out: put a small probability in place of 0"
             raise BudgetError("matrix", rule, f"epsilon={self.requested!r}", remedy)
 
     @cached_property

@@ -414,6 +414,8 @@ class ApproximateLDP(Guarantee):
         return f"({self.epsilon:.10g}, {self.delta:.6g})-LDP"
 
     def examine(self, table: np.ndarray, domain: Domain) -> Examination:
+        if self.delta == 0:  # exactly: a divergence would be rounded up
+            return LDP(self.epsilon).examine(table, domain)
         delta = hockey_stick(table, self.epsilon)
         if delta <= self.delta:
             return Examination(self.epsilon, None, delta)

@@ -283,6 +283,13 @@ def test_samples_find_reports_that_depend_on_others() -> None:
     assert right.holds and "no report depended on others: 400 reports made one by" in right.method
 
 
+def test_a_claim_without_delta_is_one_of_ldp() -> None:
+    """Rejects BROKEN by a delta of 1e-15, which is a bound of rounding errors."""
+    coin = RandomizedResponse(Integers(0, 3), 1.0)
+    assert warner.audit(coin, claim=warner.privacy.ApproximateLDP(1.0, 0.0)).holds
+    assert not warner.audit(coin, claim=warner.privacy.ApproximateLDP(0.9, 0.0)).holds
+
+
 def test_enumerated_counts_reports_that_serialise_alike_once() -> None:
     rows = np.array(
         [

@@ -64,6 +64,15 @@ def _codes(size: int) -> list[int]:
     return np.repeat(np.arange(size), np.rint(2000 * shares / shares.sum()).astype(int)).tolist()
 
 
+def test_answers_and_reports_of_one_seed_are_said_so() -> None:
+    """Rejects a question about another epsilon where one seed drew answers and reports."""
+    coin, shares = RandomizedResponse(Integers(0, 3), 1.0), [0.4, 0.3, 0.2, 0.1]
+    answers = np.random.default_rng(1).choice(4, 2000, p=shares)
+    tally = coin.tally(coin.randomize(answers, np.random.default_rng(1)))
+    with pytest.raises(MismatchError, match="Were the answers drawn with the same seed"):
+        estimate(tally)
+
+
 @pytest.mark.parametrize("name", LIKE_CODES)
 def test_answers_are_not_reports(name: str) -> None:
     mechanism = LIKE_CODES[name]

@@ -87,6 +87,16 @@ def test_a_channel_keeps_the_budget_it_is_given() -> None:
     least = warner.MatrixMechanism(domain, matrix).epsilon
     assert warner.MatrixMechanism(domain, matrix, epsilon=least).epsilon == least
     refused(BudgetError, "", warner.MatrixMechanism, domain, matrix, math.nextafter(least, 0))
+    refused(
+        BudgetError,
+        "keeps no epsilon, because a row has 0 beside larger entries",
+        warner.MatrixMechanism,
+        domain,
+        [[1.0, 0.5], [0.0, 0.5]],
+        1.0,
+    )
+    transposed = "Its rows sum to 1: pass the transposed matrix"
+    refused(ArgumentError, transposed, warner.MatrixMechanism, domain, [[0.75, 0.25], [0.5, 0.5]])
     certain = warner.MatrixMechanism(domain, [[1.0, 0.5], [0.0, 0.5]])
     assert certain.epsilon == float("inf")
     assert certain.randomize([0] * 50).columns["report"].max() == 0
