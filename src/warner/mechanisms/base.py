@@ -299,8 +299,8 @@ class Mechanism(Hinting, ABC):
             "requested": _finite(self.requested),
             "epsilon": _finite(promised.epsilon),
             **({} if promised.delta is None else {"delta": promised.delta}),
-            "parameters": self.parameters(),
-            "thresholds": self.thresholds(),
+            "parameters": _json_data(self, "parameters()", self.parameters()),
+            "thresholds": _json_data(self, "thresholds()", self.thresholds()),
         }
         # Read back as from a file, so that tuples are lists.
         as_read: dict[str, Any] = json.loads(canonical(header))
@@ -1069,8 +1069,25 @@ def marginal_problem(
 # Whether what a mechanism from outside the package states has the form that all else relies on.
 
 
+def _json_data(mechanism: Mechanism, name: str, data: Any) -> Any:
+    """A part of a header, refused where it is no dict of JSON data."""
+    try:
+        canonical(data)
+        got = None if isinstance(data, dict) else kind(data)
+    except (TypeError, ValueError) as reason:
+        got = f"something else ({reason})"
+    if got is not None:
+        rule = "must return a dict of texts, numbers and lists, as JSON has them"
+        remedy = "Write array.tolist() for an array, and int(number) for a number of NumPy"
+        raise ArgumentTypeError(_member(mechanism, name), rule, got, remedy)
+    return data
+
+
 def check_law(mechanism: Mechanism) -> None:
     """Refuse a schema that is none, and a law that is none, of other reports, or without sum 1."""
+    if "domain" not in vars(mechanism):
+        rule, remedy = "must set the domain first", "Write super().__init__(domain, epsilon)"
+        raise ArgumentTypeError(_member(mechanism, "__init__()"), rule, None, remedy)
     for name, cls, example in (
         ("schema", ReportSchema, 'IntegerColumns(("report",), (domain.size,))'),
         ("law", ReportDistribution, "ExactTable(table)"),

@@ -208,8 +208,10 @@ def _from_header(text: str) -> Mechanism:
         MemoryError,
     ) as error:
         why = f": {str(error).rstrip('.')}" if isinstance(error, WarnerError) else ""
-        rule = f"does not describe a possible {name}{why}"
-        raise MismatchError("header", rule, None, AS_WRITTEN) from None
+        rule, remedy = f"does not describe a possible {name}{why}", AS_WRITTEN
+        if not is_of_package(cls):
+            remedy = f"parameters() of {name} must have the arguments that its __init__ takes"
+        raise MismatchError("header", rule, None, remedy) from None
     who = ("the mechanism has", "the header has")
     require_same(mechanism.header, header, "mechanism and header", who, AS_WRITTEN)
     return mechanism

@@ -169,3 +169,41 @@ def test_the_battery_says_the_same_of_a_wrong_form() -> None:
     failed = {each.property: each.finding for each in caught.value.checked.failures}
     assert {"the law sums to one", "the sampler follows the law"} <= failed.keys()
     assert not any("raised" in each for each in failed.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        (
+            "parameters",
+            {"w": np.ones(3)},
+            r"Stated\.parameters\(\): must return a dict.*ndarray.*toli",
+        ),
+        ("parameters", None, r"Stated\.parameters\(\): must return a dict.*got None"),
+        ("thresholds", {"a": np.uint64(5)}, r"Stated\.thresholds\(\): .*uint64.*int\(number\)"),
+        ("thresholds", [1, 2], r"Stated\.thresholds\(\): must return a dict.*got a list"),
+    ],
+)
+def test_parameters_and_thresholds_are_json(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: Any, said: str
+) -> None:
+    """Rejects a bare TypeError of the encoder, which names no method."""
+    monkeypatch.setattr(Stated, name, lambda self: value)
+    refused(ArgumentTypeError, said, lambda: Stated(FOUR, 1.0).header)
+
+
+def test_parameters_that_init_does_not_take_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rejects talk of a damaged file where a class names arguments that it does not have."""
+    monkeypatch.setattr(Forced, "parameters", lambda self: {"shares": 1.0})
+    warner.register(Forced)
+    said = r"possible Forced\. parameters\(\) of Forced must have the arguments that its __init__"
+    coin = Forced(FOUR, 1.0)
+    refused(MismatchError, said, estimate, coin.tally(coin.randomize([0, 1, 2, 3])))
+
+
+def test_a_mechanism_without_a_domain_says_what_is_missing() -> None:
+    class NoSuper(Forced):
+        def __init__(self) -> None:
+            self.check_realisable()
+
+    refused(ArgumentTypeError, r"NoSuper\.__init__\(\): .*super\(\)\.__init__\(domain", NoSuper)
