@@ -193,14 +193,15 @@ def check_mechanism(mechanism: Mechanism, draws: int = 100_000, seed: int = 0) -
         raise ArgumentError("mechanism", "has a class that is not registered", name, remedy)
     integer("draws", draws, 1000)
     subject = _Subject(mechanism, draws, integer("seed", seed, 0))
+    tests = subject.tests
     return checked(
         repr(mechanism),
         [
             ("the law sums to one", subject.law_sums_to_one),
             ("the audited epsilon is at most the requested and the stated one", subject.epsilon),
             ("the sampler follows the law", subject.sampler),
-            ("a report depends on its own person alone", subject.persons),
-            ("the sampler draws from its source alone", subject.source),
+            ("a report depends on its own person alone", partial(tests.persons, draws)),
+            ("the sampler draws from its source alone", tests.source),
             ("matvec and rmatvec of the channel agree with its matrix", subject.products),
             ("the channel is the law", subject.channel_is_law),
             ("the inversion is unbiased", subject.inversion),
@@ -223,6 +224,7 @@ class _Subject:
 
     def __init__(self, mechanism: Mechanism, draws: int, seed: int) -> None:
         self.mechanism, self.draws, self.seed = mechanism, draws, seed
+        self.tests = SamplerTests(mechanism, seed)
         self.size = mechanism.domain.size
 
     # The law and the sampler
@@ -279,16 +281,6 @@ class _Subject:
             f"no fault found: smallest p-value {p:.2g}, from {counts}; an error of {bound:.2g} in "
             "a probability would be found"
         ) + (f"; {untested:,} other values were not tested" if untested else "")
-
-    @property
-    def tests(self) -> SamplerTests:
-        return SamplerTests(self.mechanism, self.seed)
-
-    def persons(self) -> str:
-        return self.tests.persons(self.draws)
-
-    def source(self) -> str:
-        return self.tests.source()
 
     # The channel
 
