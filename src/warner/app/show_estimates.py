@@ -20,6 +20,7 @@ from warner.results.result_files import estimate_rows
 from warner.results.shown import (
     SHRUNK,
     about_bands,
+    answered_tables,
     band_rows,
     blocks,
     is_by_bands,
@@ -237,7 +238,8 @@ def show_group_estimates(
     pooled = "" if result.pool == "none" else f", pool {result.pool}"
     title = f"{name}: {len(result)} groups, {counted_in_words(result)}{pooled}"
     table = replace(table, title=title, notes=[note, *notes])
-    show(table if top is None else of_largest(result, table, top))
+    table = table if top is None else of_largest(result, table, top)
+    show(table, *answered_tables(result, level, target, top=top))
 
 
 def show_differences(name: str, result: Differences) -> None:

@@ -52,6 +52,7 @@ from warner.results.summaries import (
 
 if TYPE_CHECKING:
     from warner.estimators.key_value import KeyMoments
+    from warner.reports.public_columns import Key
 
 
 # -----------------------------------------------------------------------------------------------
@@ -547,6 +548,21 @@ def answered(estimate: Solution) -> Answered:
         )
         raise ArgumentTypeError("estimate", rule, type(estimate.domain).__name__, remedy)
     return Answered(estimate)
+
+
+def those_who_answered(result: Any) -> list[tuple[Key, Answered]]:
+    """The distribution among those who answered of each group that was estimated alone.
+
+    The key is () where an estimate has no groups. The list is empty where nonresponse is no value.
+    """
+    if result.domain.nonresponse is None or result.fit.probabilities is None:
+        return []
+    if result.groups is None:
+        return [((), Answered(result))]
+    # Groups that were pooled have no members: the share of who answered is not pooled by itself.
+    groups = [*zip(result.groups.table.keys, result.groups.members, strict=False)]
+    of_groups = [*groups, *result.groups.last]
+    return [(key, Answered(member)) for key, member in of_groups if member is not None]
 
 
 def conditional(estimate: Solution, key: Any) -> Conditional:

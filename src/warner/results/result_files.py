@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from warner._core.table import Column, Table
+from warner.results.conditional import those_who_answered
 from warner.results.from_tally import TOGETHER, all_people
 from warner.results.intervals import (
     DESIGN_EFFECT,
@@ -88,6 +89,9 @@ HEADINGS = {
 
 # The measure of rows with the bounds if some reports were made up.
 IF_FORGED = "share if forged"
+
+# The measure of shares without the people who gave no answer.
+OF_ANSWERED = "share of those who answered"
 
 # Which summaries of an estimate stand in the table.
 Summaries = Callable[[Any], Sequence[Named]]
@@ -202,17 +206,14 @@ def estimate_rows(
             is_counted = share is not None and not asked_in_words(result.data)
             people = {"people_about": share * n} if is_counted else {}
             yield {**of_shares(row), **public, "n": n, **people}
+        yield from answered_rows(result, level, target, kind)
         return
     chosen = [] if summaries is None else list(summaries(result))
     is_whole = has_shares or not chosen
     for row in result.rows(level, target, kind) if is_whole else ():
         yield of_shares(row)
-    if is_whole and result.domain.nonresponse is not None and result.fit.probabilities is not None:
-        given = result.answered()
-        looks = at_every_look(kind)
-        yield of_shares(given.row(level, target, looks))
-        for row in given.rows(level, target, looks):
-            yield of_shares(row, "share of those who answered")
+    if is_whole:
+        yield from answered_rows(result, level, target, kind)
     for row in result.key_rows(level, target):
         ends = np.array([row.pop("mean_low"), row.pop("mean_high")])
         mean = share_row(row["value"], row.pop("mean"), ends)
@@ -234,3 +235,18 @@ def estimate_rows(
             is_counted = named.is_share and not asked_in_words(result.data)
             count = {"people_about": row["estimate"] * people} if is_counted else {}
             yield {**of_numbers(row, measure), **count}
+
+
+def answered_rows(
+    result: Any, level: float, target: str, kind: str | None = None
+) -> Iterator[dict[str, Any]]:
+    """Rows of how many people answered, and of the shares among them, of each group by itself."""
+    looks = at_every_look(kind)
+    for key, given in those_who_answered(result):
+        about = {"attribute": result.attribute or "", "n": given.estimate.n, "is_share": True}
+        about |= zip(_public(result.names), key, strict=True)
+        if key and key == all_people(result.names):
+            about["status"] = TOGETHER
+        yield {**about, "measure": "share", **given.row(level, target, looks)}
+        for row in given.rows(level, target, looks):
+            yield {**about, "measure": OF_ANSWERED, **row}

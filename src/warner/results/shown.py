@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from warner import estimators
 from warner._core.table import Column, Table, as_text
@@ -62,10 +64,6 @@ from warner.results.tables import (
     title,
     unusual_end,
 )
-
-if TYPE_CHECKING:
-    from warner.results.conditional import Answered
-
 
 SHRUNK = (
     "* This share was moved towards the other shares. It now lies outside the interval that the "
@@ -193,11 +191,11 @@ def blocks(
     asks for; ``all_rows`` says how to see all of them. Of numbers these are single shares in place
     of bands (:func:`numbers_as_labels`).
     """
-    from warner.results.conditional import answered, key_rows
+    from warner.results.conditional import key_rows
 
     if keys := key_rows(result, level, target):
         return [_table_of_keys(result, keys, level)]
-    used, looks = available_kind(result, target, kind), at_every_look(kind)
+    used = available_kind(result, target, kind)
     shown: list[Table | str] = []
     of_bands = top is None and kind in (None, "posterior") and is_by_bands(result)
     if of_bands:
@@ -233,9 +231,7 @@ def blocks(
                 explained=explained(result, used),
             )
         )
-        if result.domain.nonresponse is not None:
-            given = answered(result)
-            shown.append(_table_of_answered(given, level, target, looks, most, all_rows, top))
+        shown += answered_tables(result, level, target, kind, most, all_rows, top)
     else:
         shown.append(title(result))
     numbers = _of_numbers(result, level, kind)
@@ -268,10 +264,14 @@ def _of_numbers(result: Any, level: float, kind: str | None) -> list[dict[str, A
 
 def columns_of(level: float, result: Solution, kind: str = "") -> list[Column]:
     """The columns of a table of shares. Shares times n are no counts, and their title says so."""
-    whose = "reports" if result.reports_per_person > 1 else "people"
-    counted = f"{whose} (about)" if counts_people(result.data) else None
     effect = [] if result.data.survey is None else [DESIGN_EFFECT]
-    return [*share_columns(level, counted, kind), *effect]
+    return [*share_columns(level, _counted(result), kind), *effect]
+
+
+def _counted(result: Solution) -> str | None:
+    """The title of shares times the number of people; None where these are no people."""
+    whose = "reports" if result.reports_per_person > 1 else "people"
+    return f"{whose} (about)" if counts_people(result.data) else None
 
 
 def marked(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -511,24 +511,44 @@ def numbers_of_groups(result: Any, level: float = 0.95, target: str = "populatio
     return Table(columns, rows, notes, title(result), result.data.simulated)
 
 
-def _table_of_answered(
-    given: Answered,
+def answered_tables(
+    result: Any,
     level: float,
     target: str,
-    kind: str | None,
-    most: int,
-    all_rows: str,
-    top: int | None,
-) -> Table:
-    """The share of people who answered, and the shares among them."""
-    share = given.row(level, target, kind)
-    rows, notes = largest(marked(given.rows(level, target, kind)), most, all_rows, top)
-    notes.append("Nobody knows what the people who did not answer would have said.")
-    value, of_answers, *others = columns_of(level, given.estimate)
-    others = [column for column in others if column is not DESIGN_EFFECT]  # it has none of its own
-    columns = [value, replace(of_answers, title="of those who answered"), *others]
-    heading = f"{in_brackets({**share, 'is_share': True})} of all people answered."
-    return Table(columns, rows, notes, heading)
+    kind: str | None = None,
+    most: int = 1000,
+    all_rows: str = _IN_FILE,
+    top: int | None = None,
+) -> list[Table]:
+    """The table of the shares among those who answered, of all people or of each group.
+
+    The list is empty where nonresponse is no value, and where groups were pooled.
+    """
+    from warner.results.conditional import those_who_answered
+
+    looks, names = at_every_look(kind), result.names
+    if not (given := those_who_answered(result)):
+        return []
+    value, share, *others = share_columns(level, None if names else _counted(result))
+    share = replace(share, title="of those who answered")
+    notes = ["Nobody knows what the people who did not answer would have said."]
+    if not names:
+        ((_, alone),) = given
+        rows, about = largest(marked(alone.rows(level, target, looks)), most, all_rows, top)
+        of_all = in_brackets({**alone.row(level, target, looks), "is_share": True})
+        heading = f"{of_all} of all people answered."
+        return [Table([value, share, *others], rows, [*about, *notes], heading)]
+    sizes = sum(each.n * each.probabilities for _, each in given)
+    shown = sorted(np.argsort(-sizes, kind="stable")[:top].tolist())
+    rows = []
+    for key, each in given:
+        by = {f"by {name}": as_text(of) for name, of in zip(names, key, strict=True)}
+        of_group = marked(each.rows(level, target, looks))
+        rows += [{**of_group[x], **by, "answered": each.frequency} for x in shown]
+    columns = [Column(f"by {name}", name) for name in names]
+    columns += [value, share, *others, Column("answered", "people who answered", "share", 1)]
+    heading = f"{lead(result.attribute or 'value')} shares among the people who answered"
+    return [Table(columns, rows, notes, heading)]
 
 
 def _table_of_keys(result: Any, keys: Sequence[Mapping[str, Any]], level: float) -> Table:

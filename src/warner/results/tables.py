@@ -301,6 +301,7 @@ def groups_to_json(result: Any, level: float, target: str, kind: str | None) -> 
         },
         "domain": result.domain.spec(),
         "shares": result.rows(level, target, kind),
+        **_given(result, level, target, at_every_look(kind)),
     }
 
 
@@ -371,16 +372,17 @@ def _unbiased(solution: Solution, target: str, kind: str | None) -> dict[str, An
     return {"unbiased": [{"value": v, "estimate": t, "error": error} for v, t, error in each]}
 
 
-def _given(solution: Solution, level: float, target: str, kind: str | None) -> dict[str, Any]:
+def _given(result: Any, level: float, target: str, kind: str | None) -> dict[str, Any]:
     """The share of people who answered and the shares among them; {} without nonresponse."""
-    from warner.results.conditional import answered
+    from warner.results.conditional import those_who_answered
 
-    if solution.domain.nonresponse is None or solution.fit.probabilities is None:
-        return {}
-    given = answered(solution)
-    return {
-        "answered": given.row(level, target, kind) | {"shares": given.rows(level, target, kind)},
-    }
+    each = [
+        dict(zip(result.names, key, strict=True))
+        | given.row(level, target, kind)
+        | {"shares": given.rows(level, target, kind)}
+        for key, given in those_who_answered(result)
+    ]
+    return {"answered": each if result.groups is not None else each[0]} if each else {}
 
 
 def estimate_table(

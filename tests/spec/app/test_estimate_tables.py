@@ -18,7 +18,7 @@ from tests.spec.app._command import run
 from warner._core.text import unreadable, visible
 from warner.app.cli import main
 from warner.app.show_estimates import show_estimate
-from warner.reports.tally import save_tallies
+from warner.reports.tally import load_tallies, save_tallies
 from warner.results.named_summaries import DECLARE_CODES, SINGLE_CODES
 
 STUDY = """
@@ -73,6 +73,35 @@ def test_shares_are_shown_of_all_people_and_of_those_who_answered(here_of_missin
     assert sum(row["estimate"] for row in units["answered"]["shares"]) == pytest.approx(1)
     shown = run("estimate", "t.json", "--only", "units", "--summary", "mean,above:1").output
     assert "mean, of those who answered" in shown and "share above 1, of those who" in shown
+
+
+def test_shares_of_those_who_answered_are_written_for_each_group(here_of_missing: Path) -> None:
+    """Rejects shares of those who answered that stand in the page of a report alone."""
+    study = '[public.ward]\nvalues = ["north", "south"]\n' + Path("study.toml").read_text()
+    Path("study.toml").write_text(study)
+    rows = [f"{('north', 'south')[i % 2]},{('never', 'often', '')[i % 3]},1" for i in range(3000)]
+    Path("answers.csv").write_text("\n".join(["ward,smokes,units", *rows]) + "\n")
+    run("randomize", "study.toml", "answers.csv", "-o", "r.parquet", "--seed", "1")
+    run("tally", "r.parquet", "--by", "ward", "-o", "t.json")
+    files = [word for form in ("csv", "xlsx", "tex", "json") for word in ("-o", f"e.{form}")]
+    shown = run("estimate", "t.json", "--by", "ward", "--total", "--only", "smokes", *files, "-o",
+                "-").stdout  # fmt: skip
+    written = list(csv.DictReader(Path("e.csv").read_text().splitlines()))
+    of = {(row["ward"], row["measure"], row["value"]): row for row in written}
+    alone = warner.estimate(load_tallies("t.json")["smokes"])["south"].answered()
+    for row in alone.rows():
+        south = of["south", "share of those who answered", row["value"]]
+        assert float(south["low"]) == pytest.approx(row["low"]) and south["status"] == "alone"
+    assert float(of["south", "share", "(answered)"]["estimate"]) == pytest.approx(alone.frequency)
+    everybody = of["all people", "share of those who answered", "often"]
+    assert everybody["status"] == "together" and everybody["n"] == "3000"
+    (data,) = json.loads(Path("e.json").read_text())
+    assert [each["ward"] for each in data["answered"]] == ["north", "south", "all people"]
+    assert data["answered"][1]["shares"] == alone.rows()
+    for text in (shown, Path("e.tex").read_text()):
+        assert "shares among the people who answered" in text and "of those who answered" in text
+    pooled = run("estimate", "t.json", "--by", "ward", "--pool", "partial", "--only", "smokes")
+    assert "who answered" not in pooled.stdout
 
 
 def test_a_word_drops_people_and_the_terminal_says_what_that_tells(here_of_missing: Path) -> None:

@@ -88,7 +88,7 @@ from warner.results.intervals import at_every_look, with_plan
 from warner.results.named_summaries import summary_rows
 from warner.results.recommend import method
 from warner.results.result_files import IF_FORGED, table_of_estimates, table_of_groups
-from warner.results.shown import numbers_as_labels, summaries_shown
+from warner.results.shown import answered_tables, numbers_as_labels, summaries_shown
 from warner.results.tables import estimate_table, index_of_yes
 
 if TYPE_CHECKING:
@@ -900,7 +900,7 @@ def _estimate_shares(request: EstimateRequest) -> None:
             estimates, level, target, more_rows, kind, request.wanted.named, not request.no_shares
         ),
         lambda: [
-            *(_table_of(result, request) for result in estimates),
+            *chain(*(_tables_of(result, request) for result in estimates)),
             *(bounds.table() for bounds in forged),
         ],
     )
@@ -1101,10 +1101,7 @@ def _estimate_survey(request: EstimateRequest) -> None:
             request.wanted.named,
             not request.no_shares,
         ),
-        lambda: [
-            _of_yes(result, level, target, kind) if result.names else _table_of(result, request)
-            for result in results.values()
-        ],
+        lambda: [*chain(*(_tables_of(result, request) for result in results.values()))],
     )
 
 
@@ -1123,6 +1120,15 @@ def _table_of(result: Estimate, request: EstimateRequest) -> Table:
     if not result.names and (summaries := request.wanted.named(result)):
         return summaries_shown(result, summaries, *shown)
     return result.table(*shown) if result.names else estimate_table(result, *shown)
+
+
+def _tables_of(result: Estimate, request: EstimateRequest) -> list[Table]:
+    """The tables of an estimate for an article: shares, and those of the people who answered."""
+    shown = (*request.intervals, request.kind)
+    if not result.names and request.wanted.named(result):
+        return [_table_of(result, request)]
+    table = _of_yes(result, *shown) if result.names else _table_of(result, request)
+    return [table, *answered_tables(result, *shown)]
 
 
 def _json_of(result: Estimate, request: EstimateRequest) -> dict[str, Any]:
@@ -1187,7 +1193,7 @@ def _estimate_by(request: EstimateRequest) -> None:
         data,
         lambda: table_of_estimates(list(results.values()), *intervals, weighted_rows),
         lambda: [
-            *(_of_yes(result, *intervals) for result in results.values()),
+            *chain(*(_tables_of(result, request) for result in results.values())),
             *(total.table(*intervals) for total in totals.values()),
         ],
     )
