@@ -341,7 +341,7 @@ def _counted(
 
 def _count(file: DataFile, request: CountRequest) -> CountedFile:
     """The tallies of a file."""
-    with as_file(file.path) as path:
+    with as_file(file.path, for_sql=True) as path:
         if path == file.path:
             refuse_counts(path)
         if request.plan is not None and foreign_files.is_foreign(path):
@@ -778,7 +778,7 @@ class Checkpoint:
         if entry is None:
             return None
         if [*file.state()] != entry["state"]:
-            with as_file(file.path) as path:
+            with as_file(file.path, for_sql=True) as path:
                 seal = foreign_files.content_digest(path)
             if seal != entry["seal"]:
                 rule = f"was changed after it was counted for {self._path}"

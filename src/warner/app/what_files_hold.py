@@ -835,10 +835,10 @@ def is_tally_file(path: str) -> bool:
 
 
 @contextlib.contextmanager
-def as_file(path: str) -> Iterator[str]:
+def as_file(path: str, for_sql: bool = False) -> Iterator[str]:
     """A file name for ``path``; standard input, read once only, becomes a temporary file."""
     if path != "-":
-        with data_sets.local_name(path) as near:
+        with data_sets.local_name(path, for_sql) as near:
             yield near
         return
     stream = _standard_input()

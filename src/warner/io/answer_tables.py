@@ -16,7 +16,7 @@ from datetime import datetime
 from functools import partial
 from itertools import dropwhile
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from warner._core.checks import kind
 from warner._core.errors import (
@@ -174,21 +174,34 @@ def _excel(data: bytes, shown: str, names: Sequence[str]) -> AnswerTable | None:
             raise _too_large(shown)
     headers, filled = _safely(shown, partial(_headers, data))
     fits = [title for title, header in headers.items() if header and set(names) <= set(header)]
-    if len(fits) > 1 and names:
-        rule = (
-            f"has the column{'s' * (len(names) > 1)} {', '.join(names)} on several sheets: "
-            f"{', '.join(fits)}"
-        )
-        raise FileError(shown, rule, None, "Keep only the sheet with the answers")
 
     def fit(title: str) -> tuple[int, bool, bool]:
         """How well a sheet fits: a note is a sheet of one column, or of a line alone."""
         of_sheet = set(headers[title]) - {""}
         return len(of_sheet & set(names)), title in filled, len(of_sheet) > 1
 
+    def cells(title: str, columns: Sequence[str]) -> Iterable[Any]:
+        read = partial(_cells, data, shown, title, headers[title], columns)
+        return cast("Iterable[Any]", _safely(shown, read))
+
+    def chosen() -> Iterable[Any]:
+        if len(fits) > 1 and names:
+            columns = f"column{'s' * (len(names) > 1)} {', '.join(names)}"
+            raise on_several_sheets(shown, f"the {columns}", fits)
+        return cells(title, names)
+
     title = max(headers, key=fit)  # the first of those that fit best
-    read = partial(_cells, data, shown, title, headers[title], names)
-    return _table(headers[title], names, partial(_safely, shown, read))
+    each = {one: [name for name in headers[one] if name.strip()] for one in headers}
+    sheets = {
+        one: _table(headers[one], each[one], partial(cells, one, each[one])) for one in filled
+    }
+    return _table(headers[title], names, chosen)._replace(sheets=sheets)
+
+
+def on_several_sheets(shown: str, what: str, titles: Sequence[str]) -> FileError:
+    """The error of a workbook of which several sheets may be meant."""
+    rule = f"has {what} on several sheets: {', '.join(titles)}"
+    return FileError(shown, rule, None, "Keep only the sheet with the answers")
 
 
 def _safely(shown: str, work: Callable[[], Any]) -> Any:
@@ -216,14 +229,14 @@ _OF_OTHERS = {
 }
 
 
-def _headers(data: bytes) -> tuple[dict[str, list[str]], set[str]]:
+def _headers(data: bytes) -> tuple[dict[str, list[str]], list[str]]:
     """The names in the first row of each sheet, and the sheets with rows below it."""
-    headers, filled = {}, set()
+    headers, filled = {}, []
     for sheet in _workbook(data).worksheets:
         rows = _rows(sheet)
         headers[sheet.title] = [_text(value) or "" for value in next(rows, ())]
         if any(value is not None for row in rows for value in row):
-            filled.add(sheet.title)
+            filled.append(sheet.title)
     return headers, filled
 
 

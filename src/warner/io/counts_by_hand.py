@@ -18,9 +18,9 @@ import math
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
-from functools import cache
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -40,6 +40,7 @@ from warner.io.read_answers import (
     have_no_entry,
     require_entries,
     rows_left_out,
+    sheets_of,
     table_cells,
 )
 from warner.io.stated_headers import codes_said
@@ -500,16 +501,39 @@ class Said(NamedTuple):
     repeated: str  # which lines of a table of people repeat others; "" of none
 
 
-def _filled_lines(path: str, columns: Sequence[str]) -> tuple[list[str], Lines]:
-    """The names of the columns of a table, and its lines that are not blank."""
+def _filled_lines(
+    path: str, columns: Sequence[str], looks: Collection[str]
+) -> tuple[list[str], Lines]:
+    """The names of the columns of a table, and its lines that are not blank.
+
+    Of a workbook, the sheet with what people said: texts of these ``looks``.
+    """
     with open(path, encoding="utf-8-sig", errors="replace", newline="") as file:
         refuse_one_column(path, file.read(_BEGIN).splitlines(keepends=True)[:_FIRST])
-    names, lines = table_cells(path, columns)
+    names, lines = table_cells(path, columns, partial(has_said, looks))
     lines = [(number, cells) for number, cells in lines if "".join(cells).strip()]
     if not lines:
         remedy = "Write a line of column names, and the counts below it"
         raise EmptyError(path, "has no counts", None, remedy)
     return names, lines
+
+
+def has_said(looks: Collection[str], table: tuple[list[str], Lines]) -> bool:
+    """Whether a table has what people said, in a column or above columns of counts."""
+    names, lines = table
+    above = [i for i, name in enumerate(names) if look(name) in looks]
+    of_counts = (i for i in above if any(_COUNT.fullmatch(cells[i]) for _, cells in lines))
+    return any(of_counts) or bool(_columns_with(looks, range(len(names)), lines))
+
+
+def _columns_with(looks: Collection[str], columns: Iterable[int], lines: Lines) -> list[int]:
+    """The columns of which most cells that are not empty have one of these looks."""
+    filled = {i: [look(cells[i]) for _, cells in lines if "".join(cells)] for i in columns}
+    return [
+        i
+        for i, cells in filled.items()
+        if cells and sum(each in looks for each in cells) >= _LEAST * len(cells)
+    ]
 
 
 def refuse_one_column(path: str, text: Sequence[str]) -> None:
@@ -536,7 +560,8 @@ def refuse_one_column(path: str, text: Sequence[str]) -> None:
 
 def is_of_counts(path: str, mechanisms: Mapping[str, Mechanism]) -> bool:
     """Whether a table has counts, in one of the forms that :func:`as_long` knows."""
-    names, lines = _filled_lines(path, ())
+    looks = {text for mechanism in mechanisms.values() for text in mechanism.code_of_look}
+    names, lines = _filled_lines(path, (), looks)
     return as_long(path, names, lines, words_of(mechanisms.values()), mechanisms) is not None
 
 
@@ -551,7 +576,8 @@ def read_said(
 ) -> Said:
     """The tally of a table of what people said on paper; other columns are read as they are."""
     is_grouped, by = by is not None, list(by or ())
-    names, lines = _filled_lines(path, by if name is None else [*by, name])
+    columns_named = by if name is None else [*by, name]
+    names, lines = _filled_lines(path, columns_named, mechanism.code_of_look)
     questions = [] if name is None else [name]
     counted = as_long(path, names, lines, words_of([mechanism]), questions, by)
     question: str | None
@@ -686,31 +712,20 @@ def _of_people(
         )
         raise FileError(path, rule, None, "Name another column")
 
-    @cache
-    def code_of(text: str) -> int | None:
-        with contextlib.suppress(ReportError):
-            return mechanism.report_code(text)
-        return None
-
-    codes = {
-        column: [code_of(cells[i]) for _, cells in lines]
-        for i, column in enumerate(names)
-        if column not in by and name in (None, column)
-    }
-    likely = [c for c, of in codes.items() if len(of) - of.count(None) >= _LEAST * len(of)]
-    listed = " or ".join(mechanism.report_words)
-    if name is None and len(likely) != 1:
-        raise _not_one_column(path, listed, likely)
-    question = likely[0] if name is None else name
+    code_of, listed = mechanism.code_of_look, " or ".join(mechanism.report_words)
+    question = name
+    if question is None:
+        candidates = [i for i, column in enumerate(names) if column not in by]
+        question = _one_column(path, listed, names, _columns_with(code_of, candidates, lines))
     _refuse_several_questions(path, names, lines, [*by, question])
     public, column_of = [names.index(column) for column in by], names.index(question)
     left_out: Counter[tuple[str, ...]] = Counter()
     rows: list[_Row] = []
     unread: list[tuple[int, str]] = []  # the line, and what stands there
     written: dict[int, str] = {}  # each word, as the table writes it first
-    for (number, cells), code in zip(lines, codes[question], strict=True):
+    for number, cells in lines:
         key, text = tuple(cells[i].strip() for i in public), cells[column_of].strip()
-        if code is not None:
+        if (code := code_of.get(look(text))) is not None:
             rows.append((number, code, 1, key))
             written.setdefault(code, text)
         elif drop_missing and text in MISSING:
@@ -748,24 +763,36 @@ def _refuse_several_questions(
         raise FileError(path, rule, None, remedy)
 
 
-def _not_one_column(path: str, words: str, likely: Sequence[str]) -> FileError:
-    """The error of a table that may have what people said in several columns, or in none."""
+def _one_column(path: str, words: str, names: Sequence[str], likely: Sequence[int]) -> str:
+    """The name of the only likely column; refused where there are several, or none."""
+    if len(likely) == 1:
+        return names[likely[0]]
     if likely:
+        columns = [names[i] for i in likely]
         rule = f"must have one column with what people said, {words}"
-        remedy = f"Choose one: {' or '.join(f'--design {each}=DESIGN' for each in likely)}"
-        return FileError(path, rule, ", ".join(map(show, likely)), remedy)
+        remedy = f"Choose one: {' or '.join(f'--design {each}=DESIGN' for each in columns)}"
+        raise FileError(path, rule, ", ".join(map(show, columns)), remedy)
     remedy = (
         "Write these words into a column, in a line for each person. If the table has counts, "
         "write each word above a column of counts. Delete a title above the names of the columns"
     )
-    return FileError(path, f"has no column with what people said, {words}", None, remedy)
+    raise FileError(
+        path, f"has no column with what people said, {words}{_of_sheets(path)}", None, remedy
+    )
+
+
+def _of_sheets(path: str) -> str:
+    """That all sheets of a workbook were looked at, with their names; "" of other files."""
+    sheets = sheets_of(path)
+    return f", on any of its sheets {', '.join(sheets)}" if len(sheets) > 1 else ""
 
 
 def _require_weights(where: str, rows: Sequence[_Row], column: int, has_comma: bool) -> None:
     """Refuse rows whose weight is no positive number, with the line of the first."""
     entries = [(line, key[column], as_number(key[column], has_comma)) for line, *_, key in rows]
     wrong = [(line, text) for line, text, of in entries if of is None or not 0 < of < math.inf]
-    if wrong:
+    are_labels = all(of is None and text for _, text, of in entries)
+    if wrong and not are_labels:  # labels alone are refused together with the strata
         first, text = wrong[0]
         got = f"{'another entry' if text else 'an empty cell'} in line {first:,}"
         is_gap = have_no_entry([text for _, text in wrong]).all()
@@ -795,21 +822,19 @@ def read_said_in_groups(
 ) -> list[dict[str, int]]:
     """[{word: people}] of each group of a design, by the entries in the column ``group``."""
     questions = [] if name is None else [name]
-    names, lines = _filled_lines(path, [group, *questions])
+    by_look = {look(word): word for of_group in words for word in of_group}
+    names, lines = _filled_lines(path, [group, *questions], by_look)
     for column in (group, *questions):
         if column not in names:
             remedy = meant(column, names) or f"Its columns: {', '.join(names)}"
             raise FileError(path, f"has no column {show(column)}", None, remedy)
-    by_look = {look(word): word for of_group in words for word in of_group}
     counted = as_long(path, names, lines, by_look, questions, [group])
     if counted is None:
         rest = [i for i, c in enumerate(names) if c != group and name in (None, c)]
-        read = {i: sum(look(c[i]) in by_look for _, c in lines) for i in rest}
-        likely = [i for i, of in read.items() if of >= _LEAST * len(lines)]
-        if len(likely) != 1:
-            listed = " or ".join(dict.fromkeys(by_look.values()))
-            raise _not_one_column(path, listed, [names[i] for i in likely])
-        said, of = likely[0], names.index(group)
+        listed = " or ".join(dict.fromkeys(by_look.values()))
+        likely = _columns_with(by_look, rest, lines)
+        said = names.index(_one_column(path, listed, names, likely))
+        of = names.index(group)
         _refuse_several_questions(path, names, lines, [group, names[said]])
         rows = [(number, cells[said], 1, cells[of]) for number, cells in lines]
     else:

@@ -318,12 +318,15 @@ def _state_by_duckdb(address: str) -> FileState:
 
 
 @contextmanager
-def local_name(path: str) -> Iterator[str]:
-    """The path of a file in the block, or of its copy where it cannot be counted directly."""
+def local_name(path: str, for_sql: bool = False) -> Iterator[str]:
+    """The path of a file in the block, or of its copy where it cannot be counted directly.
+
+    A workbook is one that SQL cannot read: its first table is.
+    """
     from warner.io.read_answers import table_cells
 
     if not is_remote(path):
-        if ending(path).lower() != _EXCEL or not Path(path).is_file():
+        if not for_sql or ending(path).lower() != _EXCEL or not Path(path).is_file():
             yield path
             return
         with temporary_file(suffix=CsvFormat.suffix) as copy, named(copy, path):

@@ -133,6 +133,7 @@ class AnswerTable(NamedTuple):
     names: list[str]
     batches: Callable[[], Iterator[pa.RecordBatch]]
     delimiter: str | None = None  # the character between the cells of CSV
+    sheets: Mapping[str, AnswerTable] = {}  # those of a workbook that have rows, with all columns
 
 
 class FileFormat(ABC):

@@ -22,8 +22,8 @@ from warner._core.sampling import rows_at_a_time
 from warner._core.text import canonical, meant, unreadable
 from warner.domains import Categorical, Domain, Items
 from warner.io.answer_column import DECIMAL_COMMA, EMPTY, AnswerColumn, as_whole
-from warner.io.answer_tables import AGAIN
-from warner.io.file_format import ROWS_PER_BATCH, shown_as
+from warner.io.answer_tables import AGAIN, on_several_sheets
+from warner.io.file_format import ROWS_PER_BATCH, AnswerTable, shown_as
 from warner.io.formats import answer_batches, answers_in
 from warner.mechanisms import Mechanism
 from warner.mechanisms.one_of import as_rows
@@ -619,24 +619,59 @@ def require_entries(
         raise ArgumentError(where, "must have an entry in every row", got, remedy)
 
 
+Cells = tuple[list[str], list[tuple[int, list[str]]]]  # names, and lines with their numbers
+
+
 def table_cells(
-    path: str, columns: Sequence[str] = ()
-) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """The names of all columns of a table, and the cells of each line with its number."""
-    raw = _header(path, columns)[1]
+    path: str, columns: Sequence[str] = (), is_meant: Callable[[Cells], bool] | None = None
+) -> Cells:
+    """The names of all columns of a table, and the cells of each line with its number.
+
+    Of the sheets of a workbook that have most of the ``columns``, the one that ``is_meant`` counts.
+    """
+    table = _table_of(path, columns)
+    raw = list(columns) if table is None else table.names
+    sheets = {} if table is None or is_meant is None else table.sheets
+    shared = {title: len({*columns} & {*sheet.names}) for title, sheet in sheets.items()}
+    titles = [title for title, count in shared.items() if count == max(shared.values())]
+    if len(titles) > 1 and is_meant is not None:
+        cells: dict[str, Cells] = {}
+        for title in titles:
+            with contextlib.suppress(WarnerError):  # a sheet of something else, as of formulas
+                cells[title] = _cells_of(path, sheets[title].names, sheets[title])
+        fitting = [title for title, of_sheet in cells.items() if is_meant(of_sheet)]
+        if len(fitting) > 1:
+            raise on_several_sheets(path, "what people said", fitting)
+        for title in [*fitting, *cells]:  # where none fits, what reads the first one says so
+            return cells[title]
     _refuse_title(path, raw, columns)
+    return _cells_of(path, raw, None)
+
+
+def sheets_of(path: str) -> list[str]:
+    """The sheets of a workbook that have rows; none of another file."""
+    table = _table_of(path, ())
+    return [] if table is None else list(table.sheets)
+
+
+def _cells_of(path: str, raw: Sequence[str], sheet: AnswerTable | None) -> Cells:
+    """The names and the lines of a table, or of one sheet of it."""
     names = [name.strip() for name in raw]
     for name in names:
         if names.count(name) > 1 and name:
             raise FileError(f"{path}: column {name!r}", "occurs twice", None, "Rename one of them")
     titled = [name for name in raw if name.strip()]
-    lines = []
-    for batch, before in _parts(path, titled, ROWS_PER_BATCH, False):
+    lines: list[tuple[int, list[str]]] = []
+    batches = (
+        (batch for batch, _ in _parts(path, titled, ROWS_PER_BATCH, False))
+        if sheet is None
+        else sheet.batches()
+    )
+    for batch in batches:
         cells = [_plain(batch.column(name)).to_pylist() for name in titled]
-        rows = zip(*cells, strict=True)
         lines += [
-            (before + i, ["" if cell is None else str(cell).strip() for cell in row])
-            for i, row in enumerate(rows, 2)
+            (number, ["" if cell is None else str(cell).strip() for cell in row])
+            for number, row in enumerate(zip(*cells, strict=True), len(lines) + 2)
         ]
     return [name for name in names if name], lines
 
@@ -657,7 +692,9 @@ def _rows_of(what: str, rows: np.ndarray, lines: Sequence[int] = ()) -> str:
 
 def other_columns(path: str, columns: Sequence[str], further: Iterable[str] = ()) -> list[str]:
     """The other columns of a file of answers; one of ``further`` shows that it has names."""
-    _, names = _header(path, columns)
+    further = list(further)
+    table = _table_of(path, [*columns, *further])  # which are all looked for in a workbook
+    names = list(columns) if table is None else table.names
     if not Path(path).exists() and path != "-":
         raise _problem(path, FileNotFoundError(2, "No such file or directory"), False)
     _refuse_title(path, names, columns)
@@ -677,7 +714,8 @@ def other_columns(path: str, columns: Sequence[str], further: Iterable[str] = ()
 
 def has_decimal_comma(path: str, columns: Sequence[str]) -> bool:
     """Whether a table may write numbers with a decimal comma: its cells are not separated by it."""
-    return _header(path, columns)[0] not in (None, ",")
+    table = _table_of(path, columns)
+    return table is not None and table.delimiter not in (None, ",")
 
 
 def _refuse_title(path: str, names: Sequence[str], columns: Sequence[str]) -> None:
@@ -691,12 +729,11 @@ def _refuse_title(path: str, names: Sequence[str], columns: Sequence[str]) -> No
         raise FileError(path, rule, None, _NAMES_FIRST)
 
 
-def _header(path: str, columns: Sequence[str]) -> tuple[str | None, list[str]]:
-    """The character between the columns, None for no CSV; and the names of all columns."""
+def _table_of(path: str, columns: Sequence[str]) -> AnswerTable | None:
+    """The table in a file; None where what reads the answers says what is wrong with the file."""
     with contextlib.suppress(pa.ArrowException, OSError):
-        table = answers_in(path, list(columns))
-        return table.delimiter, table.names
-    return None, list(columns)  # what reads the answers says what is wrong with the file
+        return answers_in(path, list(columns))
+    return None
 
 
 def _plain(column: pa.Array) -> pa.Array:
@@ -725,8 +762,7 @@ def _kind_of_type(column: pa.Array) -> Kind | None:
 
 def _patterns(path: str, columns: Sequence[str]) -> dict[str, Mapping[Kind, str]]:
     """{column: the patterns of its kinds}, for texts."""
-    delimiter, _ = _header(path, columns)
-    if delimiter in (None, ","):
+    if not has_decimal_comma(path, columns):
         return dict.fromkeys(columns, _PATTERNS)
     commas: Mapping[Kind, str] = {**_PATTERNS, "numbers": f"{_PATTERNS['numbers']}|{_COMMA}"}
     are_places = {name: any(word in name.casefold() for word in _PLACES) for name in columns}

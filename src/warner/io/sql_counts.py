@@ -17,6 +17,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from math import prod
 from typing import Any, NamedTuple
 
@@ -25,7 +26,7 @@ import numpy as np
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, EmptyError, FileError, ReportError
 from warner.domains import Domain
-from warner.io.counts_by_hand import CountsByHand, as_long, refuse_one_column, words_of
+from warner.io.counts_by_hand import CountsByHand, as_long, has_said, refuse_one_column, words_of
 from warner.io.csv_format import as_utf8
 from warner.io.public_values import groups_in, indices_of_groups
 from warner.io.read_answers import table_cells
@@ -343,7 +344,7 @@ def read_counts(path: str, mechanisms: Iterable[Mechanism] = ()) -> CountsTable 
     """
     words = words_of(mechanisms)
     if path != "-" and _begin(path).startswith(_EXCEL):
-        names, cells_of = table_cells(path)
+        names, cells_of = table_cells(path, (), partial(has_said, words))
         filled = [(line, cells) for line, cells in cells_of if "".join(cells).strip()]
         excel = as_long(path, names, filled, words)
         if excel is None:

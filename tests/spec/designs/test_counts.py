@@ -1155,6 +1155,51 @@ def test_a_note_on_the_first_sheet_is_no_table(
         assert "18-29" in shown if options else "1,500 people, 990 same, 510 different" in shown
 
 
+def _sheets(path: Path, sheets: dict[str, list[list[object]]]) -> str:
+    """A workbook of these sheets."""
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for title, rows in sheets.items():
+        page = book.create_sheet(title)
+        for row in rows:
+            page.append(row)
+    book.save(path)
+    return str(path)
+
+
+_SOURCES: list[list[object]] = [["item", "note"], ["drawn", "in May"], ["count", "by hand"]]
+
+
+@pytest.mark.crossed(3)
+@pytest.mark.parametrize("rows", [_WIDE, _PEOPLE], ids=["counts", "people"])
+@pytest.mark.parametrize("options", [[], ["--by", "age"]], ids=["all", "by age"])
+@pytest.mark.parametrize("is_study", [False, True])
+def test_the_sheet_with_words_of_the_card_is_read(
+    tmp_path: Path, rows: list[list[object]], options: list[str], is_study: bool
+) -> None:
+    """Rejects a table of notes on the first sheet, in place of the counts on the second."""
+    path = _sheets(
+        tmp_path / "s.xlsx", {"Notes": _SOURCES, "May": rows, "Codes": [["code"], ["x"]]}
+    )
+    study = tmp_path / "study.toml"
+    study.write_text(
+        '[public.age]\nvalues = ["18-29", "30-49", "50+"]\n'
+        '[attributes.said]\nvalues = ["no", "yes"]\ndesign = "crosswise:1/4"\n'
+    )
+    design = ["--study", str(study)] if is_study else ["--design", "crosswise:1/4"]
+    shown = _run("estimate", path, *design, *options)
+    assert "18-29" in shown if options else "1,500 people, 990 same, 510 different" in shown
+
+
+def test_sheets_that_fit_equally_well_or_not_at_all_are_named(tmp_path: Path) -> None:
+    """Rejects the first of two sheets with counts, and an error that names no sheet."""
+    path = _sheets(tmp_path / "s.xlsx", {"May": _WIDE, "June": _WIDE, "Notes": _SOURCES})
+    refused = _run("estimate", path, "--design", "crosswise:1/4", fails=True)
+    assert "has what people said on several sheets: May, June. Keep only the sheet" in refused
+    refused = _run("estimate", path, "--design", "kuk:4/5,1/5", fails=True)
+    assert "black or red, on any of its sheets May, June, Notes. Write these words" in refused
+
+
 def test_people_without_an_entry_are_no_group(tmp_path: Path) -> None:
     """Rejects a missing age that is a group of its own, and so changes the test of all groups,
 
