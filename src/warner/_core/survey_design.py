@@ -36,6 +36,8 @@ INTERVALS_OF_DRAWN = (
     "replacement, and Student's t. Its degrees of freedom are at most the number of clusters "
     "minus the number of strata. Without clusters, each person counts as a cluster."
 )
+# People on average, below which numbers with decimals name no cluster or stratum.
+_FEWEST = {"cluster": 1.5, "strata": 5}
 _FEWEST_IDS = 10  # people, from which on a run of whole numbers is no chance
 _FAR_WEIGHT = 20  # times the middle weight, from which on a weight may be a code such as 999
 CODES_OF_MISSING = [
@@ -121,9 +123,10 @@ class SurveyDesign:
             are_people: whether each row is a person, so that errors name the first row.
 
         Raises:
-            ArgumentError: a weight that is not positive, a single cluster in all or in a stratum,
-                or a cluster in two strata.
+            ArgumentError: a weight that is not positive, weights in place of strata or clusters, a
+                single cluster in all or in a stratum, or a cluster in two strata.
         """
+        self._refuse_exchanged(columns, sizes)
         rows = len(sizes)
         weights, doubt = np.ones(rows), ""
         if self.weights is not None:
@@ -163,6 +166,45 @@ class SurveyDesign:
         weights = weights * (people / float(sizes @ weights))
         sizes = sizes.astype(np.float64)
         return DrawnSample(self, weights, sizes, unit, stratum, of_unit, drawn, doubt)
+
+    def _refuse_exchanged(self, columns: Mapping[str, Any], sizes: np.ndarray) -> None:
+        """Refuse labels in place of weights, and weights in place of strata or clusters."""
+        numbers = {
+            name: np.array([_number(entry) for entry in np.asarray(columns[name]).tolist()])
+            for name in self.columns
+        }
+        parts = {role: name for role, name in self.roles.items() if role != "weights"}
+        decimals = {
+            role: len(np.unique(numbers[name]))
+            for role, name in parts.items()
+            if np.isfinite(numbers[name]).all() and (numbers[name] % 1 != 0).any()
+        }
+        like_weights = [
+            role for role, many in decimals.items() if _FEWEST[role] * many > sizes.sum()
+        ]
+        if self.weights is not None and np.isnan(numbers[self.weights]).all():
+            name, rule, got = (
+                f"weights {self.weights!r}",
+                "must hold positive numbers",
+                "labels alone",
+            )
+            like_weights = list(decimals)
+        elif like_weights:
+            role = like_weights[0]
+            name, got = f"{role} {parts[role]!r}", f"{decimals[role]:,} different decimals"
+            rule = "must hold names or numbers that many people share"
+        else:
+            return
+        remedy = "Name the column that says how many people each person stands for"
+        if like_weights:
+            of_weights = parts[like_weights[0]]
+            remedy = f"If {of_weights!r} holds weights, name it as the weights"
+            if self.weights is not None:
+                remedy = (
+                    f"Are two columns exchanged? Then name {of_weights!r} as the weights, and "
+                    f"{self.weights!r} as the {like_weights[0]}"
+                )
+        raise ArgumentError(name, rule, got, remedy)
 
 
 @dataclass(frozen=True, eq=False)

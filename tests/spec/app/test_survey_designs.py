@@ -401,3 +401,23 @@ def test_shares_of_those_who_answered_stand_below_weighted_shares(here: Path) ->
     below = said[said.index("of all people answered.") :]
     assert "of those who answered" in below and "design effect" not in below
     assert "design effect" in said
+
+
+def test_exchanged_weights_and_strata_are_named_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects "delete the rows of people with weight 0" of strata that are named as weights."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{('same', 'different')[i % 3 == 0]},s{i % 4},{0.5 + i / 100}" for i in range(200)]
+    Path("p.csv").write_text("\n".join(["said,stratum,w", *rows]))
+    design = ["--design", "said=crosswise:1/4"]
+    exchanged = [*design, "--weights", "stratum", "--strata", "w"]
+    for command in (["estimate", "p.csv"], ["report", "p.csv", "-o", "p.html"]):
+        said = run(*command, *exchanged, ok=False).output
+        assert "Are two columns exchanged? Then name 'w' as the weights, and 'stratum' as" in said
+    said = run("estimate", "p.csv", *design, "--strata", "w", ok=False).output
+    assert "got 200 different decimals. If 'w' holds weights, name it as the weights." in said
+    # Strata with numbers such as 1.2 are strata.
+    rows = [f"{('same', 'different')[i % 3 == 0]},{1 + i % 4 / 10},1" for i in range(200)]
+    Path("p.csv").write_text("\n".join(["said,stratum,w", *rows]))
+    assert run("estimate", "p.csv", *design, "--strata", "stratum").exit_code == 0

@@ -303,6 +303,7 @@ def _with(**columns: Any) -> Tally:
 
 
 CROSSING = np.where(np.arange(120) == 7, "s", SMALL["region"])
+MANY = 0.5 + np.arange(120) / 100
 LONELY = np.repeat(["n", "s"], [110, 10])
 
 
@@ -334,8 +335,20 @@ LONELY = np.repeat(["n", "s"], [110, 10])
         (
             _with(),
             {"weights": "sex"},
-            "'sex': must hold positive numbers.*'f' and other entries for 120 of 120",
+            "'sex': must hold positive numbers; got labels alone. Name the column that says how",
         ),
+        (
+            _with(w=MANY),
+            {"weights": "region", "strata": "w"},
+            "'region': must hold positive numbers; got labels alone. Are two columns exchanged.*"
+            "name 'w' as the weights, and 'region' as the strata",
+        ),
+        (
+            _with(w=MANY),
+            {"weights": "school", "cluster": "w"},
+            "cluster 'w': .* many people share; got 120 different decimals. Are two columns",
+        ),
+        (_with(w=MANY), {"strata": "w"}, "got 120 different decimals. If 'w' holds weights, name"),
         (
             _with(school=np.ones(120, int)),
             {"cluster": "school"},
