@@ -13,7 +13,7 @@ import numpy as np
 from warner._core.errors import ArgumentTypeError, ValuesError, WarnerError
 from warner._core.extras import pa, pc
 from warner._core.text import meant
-from warner.domains import NO_ANSWER, Domain, Items, TextForm
+from warner.domains import NO_ANSWER, Domain, Integers, Items, TextForm
 from warner.domains.base import OF_DURATIONS
 from warner.domains.categorical import SPELLING
 from warner.domains.items import OTHER_ITEM, UNKNOWN
@@ -198,8 +198,14 @@ class AnswerColumn:
         if not good.all():
             self._refuse(column, ~good & _are_empty(column), form.rule, EMPTY, encode)
             of_one = _WHOLE if form.number is int else _NUMBERS
-            remedy = of_one if form.parts is None else None
-            self._refuse(column, ~good, form.rule, "another text", encode, remedy)
+            remedy, got = of_one if form.parts is None else None, "another text"
+            are_decimals = self.domain.is_public and _match(column, _DECIMALS)[~good].all()
+            if remedy is _WHOLE and are_decimals:
+                texts = [text.replace(",", ".") for text in column.filter(~good).to_pylist()]
+                digits = max(len(text.partition(".")[2].rstrip("0")) for text in texts)
+                got = "a number with decimals"
+                remedy = as_whole_weights(digits, max(map(float, texts)), self.domain)
+            self._refuse(column, ~good, form.rule, got, encode, remedy)
         number = pa.int64() if form.number is int else pa.float64()
         if form.parts is None:
             return np.asarray(pc.cast(column, number).to_numpy(zero_copy_only=False))
@@ -298,6 +304,20 @@ def as_whole(column: pa.Array, comma: bool = False) -> pa.Array:
     return pc.replace_substring_regex(column, f"^(-?[0-9]+){end}0{{0,2}}$", r"\1")
 
 
+def as_whole_weights(decimals: int, largest: float, domain: Domain | None) -> str:
+    """How weights become whole numbers: by a power of ten, rounded beyond a thousand."""
+    factor = 10 ** min(decimals, _MOST_DECIMALS)
+    rounded, nearly = (" and round them", "nearly ") if decimals > _MOST_DECIMALS else ("", "")
+    is_beyond = isinstance(domain, Integers) and largest * factor > domain.high
+    declared = ". In the study, declare a range up to the largest new number" if is_beyond else ""
+    return (
+        f"If it holds weights, multiply all weights by {factor:,}{rounded}. Only ratios of "
+        f"weights count, so the results stay {nearly}the same{declared}"
+    )
+
+
+_MOST_DECIMALS = 3  # of weights that have to become whole numbers
+_DECIMALS = r"^[0-9]*[.,][0-9]+$"
 _NOTHING = r"(?i)^(na|n/a|#n/a|nan|null)$"  # what stands for no answer in many files
 _NUMBER = r"^-?[0-9]+([.,][0-9]+)?$"  # as codes of answers are
 

@@ -34,8 +34,9 @@ from warner._core.extras import duckdb, pa
 from warner._core.foreign_tables import ColumnNames, header_of
 from warner._core.progress import steps
 from warner._core.text import RANDOMISE, RANDOMISE_FIRST, series
-from warner.domains import Domain, Integers
+from warner.domains import Domain
 from warner.domains.interval import Dates
+from warner.io.answer_column import as_whole_weights
 from warner.io.answer_tables import AGAIN
 from warner.io.csv_format import CsvFormat
 from warner.io.data_sets import state_of
@@ -505,24 +506,14 @@ class _ForeignSource(FrameSource):
         return f"{where}: {text}" + f" {_LEAVE_OUT}." * bool(have_no_entry(entries).any())
 
     def _remedy_of_weights(self, name: str) -> str:
-        """How weights become whole numbers: by a power of ten, rounded beyond a thousand."""
+        """How the weights in a column become whole numbers."""
         cell = f"trim(CAST({column_in_sql(name)} AS VARCHAR))"
         behind = f"regexp_extract({cell}, '^[0-9]*[.,]([0-9]+)$', 1)"
         largest = f"max(TRY_CAST(replace({cell}, ',', '.') AS DOUBLE))"
         query = f"SELECT max(length(rtrim({behind}, '0'))), {largest} FROM {self._file._table}"
         with connection() as database:
             needed, most = _safely(self._file, lambda: database.execute(query).fetchone())
-        factor = 10 ** min(needed, _MOST_DECIMALS)
-        rounded, nearly = (" and round them", "nearly ") if needed > _MOST_DECIMALS else ("", "")
-        domain = self._by[name]
-        is_beyond = isinstance(domain, Integers) and most * factor > domain.high
-        declared = (
-            ". In the study, declare a range up to the largest new number" if is_beyond else ""
-        )
-        return (
-            f"If it holds weights, multiply all weights by {factor:,}{rounded}. Only ratios of "
-            f"weights count, so the results stay {nearly}the same{declared}"
-        )
+        return as_whole_weights(needed, most, self._by[name])
 
 
 def _entries(file: ForeignFile, names: Sequence[str], row: int) -> list[str]:
@@ -549,7 +540,6 @@ def _near(file: ForeignFile, used: Sequence[str]) -> Iterator[ForeignFile]:
         yield replace(file, streams=() if file.is_text else (copy,), _table=table)
 
 
-_MOST_DECIMALS = 3  # of weights that have to become whole numbers
 _DECODED = "decoded"  # the table in which texts are columns of reports
 
 

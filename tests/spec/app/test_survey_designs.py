@@ -421,3 +421,42 @@ def test_exchanged_weights_and_strata_are_named_together(
     rows = [f"{('same', 'different')[i % 3 == 0]},{1 + i % 4 / 10},1" for i in range(200)]
     Path("p.csv").write_text("\n".join(["said,stratum,w", *rows]))
     assert run("estimate", "p.csv", *design, "--strata", "stratum").exit_code == 0
+
+
+def test_weights_with_decimals_weigh_as_their_thousandths_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects rounded weights, and an error of randomize that does not lead to whole numbers."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    weights, said = rng.integers(400, 3000, 500) / 1000, rng.random(500) < 0.7
+    for name, form in (("decimals", "{:.3f}"), ("whole", "{:.0f}")):
+        scale = 1 if name == "decimals" else 1000
+        rows = [
+            f"{('different', 'same')[int(s)]},{form.format(w * scale)}"
+            for s, w in zip(said, weights, strict=True)
+        ]
+        Path(f"{name}.csv").write_text("\n".join(["said,w", *rows]))
+    study = '[public.w]\nintegers = [1, 100000]\n[design]\nweights = "w"\n[attributes.said]\n'
+    study += 'values = ["no", "yes"]\n'
+    Path("paper.toml").write_text(f'{study}design = "crosswise:1/4"\n')
+    Path("phone.toml").write_text(f'{study}mechanism = "RandomizedResponse"\nepsilon = 1.0\n')
+    run("tally", "whole.csv", "--study", "paper.toml", "-o", "t.json")
+    weighted = ["--study", "paper.toml", "--json"]
+    of_table, of_tally = (
+        json.loads(run("estimate", path, *weighted).stdout)[0]
+        for path in ("decimals.csv", "t.json")
+    )
+    for key in ("estimate", "low", "high", "error", "design_effect"):
+        of_whole = [row[key] for row in of_tally["shares"]]
+        assert [row[key] for row in of_table["shares"]] == pytest.approx(of_whole, abs=1e-9)
+    # The linearised variance of the ratio sum w y / sum w, with y 1 where "different" was said.
+    y, total = 1.0 - said, weights.sum()
+    mean = weights @ y / total
+    error = np.sqrt(500 / 499 * ((weights * (y - mean)) ** 2).sum()) / total / (1 - 2 / 4)
+    assert of_table["shares"][1]["estimate"] == pytest.approx((mean - 1 / 4) / (1 - 2 / 4))
+    assert of_table["shares"][1]["error"] == pytest.approx(error)
+    refused = run("randomize", "phone.toml", "decimals.csv", "-o", "r.parquet", ok=False).output
+    assert "got a number with decimals. If it holds weights, multiply all weights by 1,000." in (
+        refused
+    )
