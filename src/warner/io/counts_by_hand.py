@@ -386,10 +386,13 @@ def _renamed(
     candidates = [i for i, name in enumerate(names) if name not in by]
     candidates = [i for i in candidates if names[i] in set(questions)] or candidates
     said = _columns_of(words, candidates, lines)
+    codes = {code: code for code in map(str, range(len(set(words.values()))))}
+    coded = _columns_of(codes, [i for i in candidates if look(names[i]) not in _COUNTS], lines)
+    if coded and said and all(len(look(cells[i])) < 2 for _, cells in lines for i in said):
+        return None  # letters may name wards, so that who reads them asks which column is meant
     has_codes = not said
     if has_codes:
-        words = {code: code for code in map(str, range(len(set(words.values()))))}
-        said = _columns_of(words, candidates, lines)
+        words, said = codes, _columns_of(codes, candidates, lines)
     counts = [i for i, name in enumerate(names) if look(name) in _COUNTS and i not in said]
     rows = [cells for _, cells in lines]
     if len(said) == 1 and len(counts) == 1:

@@ -1170,6 +1170,23 @@ def _sheets(path: Path, sheets: dict[str, list[list[object]]]) -> str:
 _SOURCES: list[list[object]] = [["item", "note"], ["drawn", "in May"], ["count", "by hand"]]
 
 
+def test_wards_with_letters_are_no_answers_beside_codes(tmp_path: Path) -> None:
+    """Rejects wards A and B that are taken for the boxes of the card, beside answers 0 and 1."""
+    rows = [["ward", "said", "count"], ["A", 0, 60], ["A", 1, 140], ["B", 0, 70], ["B", 1, 130]]
+    table = _table(tmp_path / "c.csv", rows)
+    assert "400 people, 270 yes, 130 no" in _run("estimate", table, "--design", "warner:3/4")
+    refused = _run("estimate", table, "--design", "crosswise:1/4", fails=True)
+    assert "got 'ward', 'said'. Choose one: --design ward=DESIGN or --design said=DES" in refused
+    for options in (["said=crosswise:1/4"], ["crosswise:1/4", "--by", "ward", "--total"]):
+        shown = _run("estimate", table, "--design", *options)
+        assert "no       85.0 %" in shown or "all people  no         85.0 %" in shown
+    # A word says more than a code, as of the sex.
+    rows = [["sex", "said", "count"], [0, "same", 60], [0, "different", 40], [1, "same", 70],
+            [1, "different", 30]]  # fmt: skip
+    shown = _run("estimate", _table(tmp_path / "w.csv", rows), "--design", "crosswise:1/4")
+    assert "200 people, 130 same, 70 different" in shown
+
+
 @pytest.mark.crossed(3)
 @pytest.mark.parametrize("rows", [_WIDE, _PEOPLE], ids=["counts", "people"])
 @pytest.mark.parametrize("options", [[], ["--by", "age"]], ids=["all", "by age"])
