@@ -147,6 +147,12 @@ class SurveyDesign:
                 rule = f"must have all people of a cluster in one stratum of {self.strata!r}"
                 got = f"cluster {show(clusters[int(unit[np.argmax(crossing)])])} in several strata"
                 remedy = "Give clusters of different strata different names"
+                pairs = np.unique(np.stack([unit, stratum]), axis=1).shape[1]
+                if pairs == len(strata) > len(clusters):  # each stratum lies in one cluster
+                    remedy = (
+                        f"Are two columns exchanged? Then name {self.strata!r} as the cluster, "
+                        f"and {self.cluster!r} as the strata"
+                    )
                 raise ArgumentError(f"column {self.cluster!r}", rule, got, remedy)
             drawn = np.bincount(of_unit, minlength=len(strata)).astype(np.float64)
         if (drawn < 2).any():

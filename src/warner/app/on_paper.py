@@ -447,7 +447,7 @@ class OnPaper:
         self, path: str, where: str, design: PaperDesign, name: str | None, by: Sequence[str] | None
     ) -> tuple[str | None, Tally]:
         """The question of a table and its tally; ``where`` begins what is said about them."""
-        from warner.io.counts_by_hand import as_one_card, doubtful_groups, read_said
+        from warner.io.counts_by_hand import as_one_card, doubtful_groups, percentages, read_said
 
         group = self._column_and_entries if self.is_on_one_card else ("", [])
         columns = None if by is None else list(by)
@@ -458,6 +458,8 @@ class OnPaper:
             declared = None if self.study is None else self.study.public
             said = read_said(near, design, name, columns, self.drop_missing, weights, declared)
         tally = said.tally
+        if not said.columns and (doubt := percentages(tally)):  # also with --quiet
+            warning(f"{where}: {doubt}")
         if self.is_on_one_card:
             tally, of_groups = as_one_card(path, tally, design.report_words, *group)
             self._say_cards(path, design.text, *group)
@@ -641,15 +643,21 @@ def counts_by_word(text: str, words: Sequence[str]) -> dict[str, int]:
         raise ArgumentError("--counts", rule, repr(text), f"Write --counts {shlex.quote(plain)}")
     for each in text.split(","):
         word, equals, number = (piece.strip() for piece in each.rpartition("="))
-        if ";" in word and "=" in word:
+        if "=" in word:
             rule = "must separate its words by commas"
-            remedy = f"Write --counts {shlex.quote(text.replace(';', ','))}"
+            remedy = f"Write --counts {shlex.quote(re.sub('[,; ]+', ',', text.strip()))}"
             raise ArgumentError("--counts", rule, repr(text), remedy)
         if not equals or not (number.isascii() and number.isdecimal()):
             rule = f"must say how many people said {series([*map(repr, words)], 'and')}"
             remedy = f"For example {_example(words)}"
             if equals and re.fullmatch(r"[0-9.]+ ?%|0?[.][0-9]+", number):
                 remedy = "Write how many people said the word, not their share"
+            elif equals and re.fullmatch(r"[0-9]{1,3}(\D[0-9]{3})+", number):
+                remedy = f"Write only digits: {word}={re.sub(r'[^0-9]', '', number)}"
+            elif counts and re.fullmatch("[0-9]{3}", each):
+                remedy = "Write numbers without a comma between their digits, such as 1200"
+            elif not equals and ":" in each:
+                remedy = f"Write --counts {shlex.quote(text.replace(':', '='))}"
             raise ArgumentError("--counts", rule, repr(each), remedy)
         if word in counts:
             remedy = "Add up its two numbers"

@@ -29,6 +29,7 @@ from warner.app.terminal import note, plural, say, warning
 from warner.domains import Domain
 from warner.io import data_sets, formats
 from warner.io.parquet_format import is_remote
+from warner.io.public_values import TOTALS
 from warner.io.report_file import ReportFile
 from warner.mechanisms import Mechanism, OneOf, from_header
 from warner.reports.public_columns import Key, columns_of_both, secret_column
@@ -913,8 +914,12 @@ def read_margins(path: str, groups: TalliesOfGroups) -> dict[str, dict[Any, floa
             amount = float(number)
         except ValueError:
             rule = f"line {line} must have a column, a value and a number"
-            raise FileError(path, rule) from None
+            without = "Write the number without %: only the proportions of the numbers matter"
+            raise FileError(path, rule, None, without if "%" in row[-1] else None) from None
         value = values.get(column, {}).get(text, text)
+        if value is text and text.lower() in TOTALS:
+            rule = f"line {line} has a sum of other lines"
+            raise FileError(path, rule, show(text), "Delete this line")
         if value in margins.setdefault(column, {}):
             raise FileError(path, f"line {line} repeats a value of an earlier line")
         margins[column][value] = amount

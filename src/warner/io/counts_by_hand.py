@@ -56,11 +56,14 @@ PART = "part"  # the column that a result of warner sql has, and a table by hand
 _COUNTS = (COUNT, "counts", "n", "people", "sheets", "number", "freq", "frequency")
 _ALL = ("n", "total", "all", "people", "asked", "count")  # columns of the people of a row
 _COUNT = re.compile(r"[0-9.,]+ ?%?")  # a number, which may be no count
+_LIKE_NUMBER = re.compile(r"[-0-9.,% ]*")
 _DECIMAL_COMMA = re.compile(r"[0-9]+,[0-9]+")
-_SHARE = re.compile(r"0[.,][0-9]+|[0-9]{1,2}[.,][0-9]{1,2}")  # as 60.5
+_SHARE = re.compile(r"0[.,][0-9]+|[0-9]+[.,][0-9]{1,2}")  # as 60.5, where 1.200 is 1200
 _WHOLE = re.compile(r"[0-9]{1,18}([.]0{0,2})?")  # 1.000 can be a thousand
+_TRUTHS = {"true", "false"}
 _LEAST = 0.5  # of the cells of a column, from which on it is taken for what people said
 _BEGIN, _FIRST = 2**14, 20  # characters and lines of a file that show how it was saved
+_PER_CENT = 100
 _MOST_NAMED = 3  # groups, or lines, in a sentence
 _FEWEST_IDS, _MOST_COPIES = 20, 4  # different rows, and copies of each, where a column is an id
 _MOST_LINES = 10  # that are named
@@ -390,6 +393,11 @@ def _renamed(
     coded = _columns_of(codes, [i for i in candidates if look(names[i]) not in _COUNTS], lines)
     if coded and said and all(len(look(cells[i])) < 2 for _, cells in lines for i in said):
         return None  # letters may name wards, so that who reads them asks which column is meant
+    if not said:
+        partly = _columns_with(words, candidates, lines)
+        numbers = [i for i, name in enumerate(names) if look(name) in _COUNTS and i not in partly]
+        if len(partly) == 1 and len(numbers) == 1:
+            _refuse_gaps_of_words(path, names, lines, partly[0], numbers[0], words)
     has_codes = not said
     if has_codes:
         words, said = codes, _columns_of(codes, candidates, lines)
@@ -472,7 +480,15 @@ def _refuse_numbers_of_words(
     path: str, names: Sequence[str], lines: Lines, said: Sequence[int], words: Mapping[str, str]
 ) -> None:
     """Refuse numbers that may be counts: under another name, or beside several columns of words."""
-    for i in (i for i in range(len(names)) if i not in said):
+    others = [i for i in range(len(names)) if i not in said]
+    spoken = {look(cells[said[0]]) for _, cells in lines} if len(said) == 1 else set()
+    are_counts = all(_WHOLE.fullmatch(cells[i].strip()) for _, cells in lines for i in others)
+    if len(others) > 1 and len(spoken) == len(lines) > 1 and are_counts:
+        rule = f"has counts in the columns {', '.join(names[i] for i in others)}, and the words"
+        rule += f" in the lines of {show(names[said[0]])}"
+        remedy = "Exchange lines and columns, so that a column of counts stands below each word"
+        raise FileError(path, rule, None, remedy)
+    for i in others:
         is_whole = all(_WHOLE.fullmatch(cells[i].strip()) for _, cells in lines)
         if is_whole and _has_each_word_once((cells for _, cells in lines), i, said, words):
             rule = f"has the column {show(names[i])}, with one number for each word"
@@ -708,18 +724,23 @@ def _of_people(
                 else "Check the names in the first line of the table"
             )
             raise FileError(path, rule, None, meant(column, names) or remedy)
-    if name in by:
+    code_of, listed = mechanism.code_of_look, " or ".join(mechanism.report_words)
+    candidates = [i for i, column in enumerate(names) if column not in by]
+    likely = _columns_with(code_of, candidates, lines)
+    likely = likely or _columns_with(_TRUTHS, candidates, lines)  # which are refused below
+    secret = [] if name is None else [name]
+    if name is None and not likely:  # letters may be wards
+        words = [text for text in words_of([mechanism]) if len(text) > 1]
+        places = [names.index(column) for column in by]
+        secret = [names[i] for i in _columns_with(words, places, lines)]
+    if not set(by).isdisjoint(secret):
         rule = (
-            f"column {show(name)} cannot be a public column, because it holds what people said, "
-            "which is secret"
+            f"column {show(secret[0])} cannot be a public column, because it holds what people "
+            "said, which is secret"
         )
         raise FileError(path, rule, None, "Name another column")
 
-    code_of, listed = mechanism.code_of_look, " or ".join(mechanism.report_words)
-    question = name
-    if question is None:
-        candidates = [i for i, column in enumerate(names) if column not in by]
-        question = _one_column(path, listed, names, _columns_with(code_of, candidates, lines))
+    question = _one_column(path, listed, names, likely) if name is None else name
     _refuse_several_questions(path, names, lines, [*by, question])
     public, column_of = [names.index(column) for column in by], names.index(question)
     left_out: Counter[tuple[str, ...]] = Counter()
@@ -794,7 +815,7 @@ def _require_weights(where: str, rows: Sequence[_Row], column: int, has_comma: b
     """Refuse rows whose weight is no positive number, with the line of the first."""
     entries = [(line, key[column], as_number(key[column], has_comma)) for line, *_, key in rows]
     wrong = [(line, text) for line, text, of in entries if of is None or not 0 < of < math.inf]
-    are_labels = all(of is None and text for _, text, of in entries)
+    are_labels = not any(_LIKE_NUMBER.fullmatch(text) for _, text, _ in entries)
     if wrong and not are_labels:  # labels alone are refused together with the strata
         first, text = wrong[0]
         got = f"{'another entry' if text else 'an empty cell'} in line {first:,}"
@@ -813,6 +834,8 @@ def _require_weights(where: str, rows: Sequence[_Row], column: int, has_comma: b
                 "Some of these weights have a decimal comma, as in 1,8. Write a decimal point, as "
                 "in 1.8"
             )
+        if any(text.endswith("%") for _, text in wrong):
+            remedy = "Write the numbers without %: only the proportions of the weights matter"
         raise FileError(where, rule, got, remedy)
 
 
@@ -921,9 +944,10 @@ def remedy_of_words(
     written = [text for text in others if text]
     if written and all(map(_means_no_answer, written)):  # also where it looks like a word
         return IF_NO_ANSWER
-    if len(written) <= _MOST_LEFT_OUT * people:
-        # The card is no secret: its word that is nearest says nothing more of what stands there.
-        card = [*mechanism.report_words, *mechanism.reads_as]
+    # The card is no secret: its word that is nearest says nothing more of what stands there.
+    card = [*mechanism.report_words, *mechanism.reads_as]
+    is_one_word = len({*others}) == 1 and _misspelt(others[0], card) is not None
+    if len(written) <= _MOST_LEFT_OUT * people or is_one_word:
         words_near = [_misspelt(text, card) for text in others]
         near = set(words_near)
         if len(near) == 1 and None not in near:
@@ -940,7 +964,7 @@ def remedy_of_words(
             leave_out = "To leave out the people of the other rows, delete those rows"
         return f"Is this meant: {listed}? Then correct the words. {leave_out}"
     different, words = len(set(written)), mechanism.report_words
-    if set(written) <= {"true", "false"}:
+    if set(written) <= _TRUTHS:
         return f"These cells are TRUE and FALSE. Write the words of the card: {' or '.join(words)}"
     what, codes_instead = "one other value", "it is a code, write the word for it"
     if different > 1:
@@ -983,11 +1007,6 @@ def doubtful_groups(tally: Tally) -> list[str]:
                 f"{name}: Excel writes dates as such numbers: {texts[0]} is {day.isoformat()}. To "
                 "see dates, format the column as a date in Excel, and save the table again."
             )
-    if len(keys) > 1 and (np.asarray(tally.sizes) == 100).all():
-        sentences.append(
-            "Each group has exactly 100 people. If the table has percentages, write the numbers of "
-            "people in their place."
-        )
     single = [key for key, size in zip(keys, tally.sizes, strict=True) if size == 1]
     if tally.columns and single:
         listed = ", ".join(show(" ".join(map(str, key))) for key in single[:_MOST_NAMED])
@@ -997,6 +1016,16 @@ def doubtful_groups(tally: Tally) -> list[str]:
             "says almost nothing about a share."
         )
     return sentences
+
+
+def percentages(tally: Tally) -> str:
+    """That counts of several groups may be percentages, as a sentence; else ""."""
+    if len(tally.sizes) < 2 or (tally.sizes != _PER_CENT).any():
+        return ""
+    return (
+        f"Each group has exactly {_PER_CENT} people. If the numbers are percentages, write the "
+        "numbers of people in their place: of percentages, the intervals are wrong."
+    )
 
 
 def uneven_sheets(tallies: Mapping[str, Tally]) -> str:
@@ -1090,7 +1119,8 @@ def _groups(
 
 def _in_words(public: Sequence[str], key: Sequence[object]) -> str:
     """A group by its public values."""
-    return " and ".join(f"{by} is {value}" for by, value in zip(public, key, strict=True))
+    named = zip(public, key, strict=True)
+    return " and ".join(f"{by} is {'empty' if value == '' else value}" for by, value in named)
 
 
 def _refuse_gaps(

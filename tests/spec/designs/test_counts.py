@@ -1170,6 +1170,110 @@ def _sheets(path: Path, sheets: dict[str, list[list[object]]]) -> str:
 _SOURCES: list[list[object]] = [["item", "note"], ["drawn", "in May"], ["count", "by hand"]]
 
 
+_HABITS: dict[str, tuple[list[list[object]], list[str], str]] = {
+    "a cross table": (
+        [["answer", "north", "south"], ["same", 140, 130], ["different", 60, 70]],
+        [],
+        "has counts in the columns north, south, and the words in the lines of 'answer'. Exchange",
+    ),
+    "a line of people who do not know": (
+        [["age", "answer", "n"], *([age, word, 9] for age in ("young", "old")
+                                   for word in ("same", "different", "don't know"))],
+        [],
+        "has counts of people without an answer, first in line 4. Delete these lines",
+    ),
+    "a total without a name": (
+        [["age", "same", "different"], ["young", 3, 5], ["old", 7, 5], ["", 10, 10]],
+        [],
+        "has totals of other rows, where age is empty. Delete these rows",
+    ),
+    "a group of the answers": (
+        [["id", "said"], *([i, ("same", "different")[i % 2]] for i in range(40))],
+        ["--by", "said"],
+        "column 'said' cannot be a public column, because it holds what people said",
+    ),
+    "truth values": (
+        [["id", "said"], *([i, ("TRUE", "FALSE")[i % 2]] for i in range(40))],
+        [],
+        "These cells are TRUE and FALSE. Write the words of the card: different or same.",
+    ),
+    "a short word": (
+        [["id", "said"], *([i, ("same", "diff")[i % 2]] for i in range(40))],
+        [],
+        "Is 'different' meant? Correct the words",
+    ),
+    "weights in per cent": (
+        [["w", "said"], *([f"{i + 1}.5 %", ("same", "different")[i % 2]] for i in range(40))],
+        ["--weights", "w"],
+        "Write the numbers without %: only the proportions of the weights matter.",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", _HABITS)
+def test_tables_as_people_have_them_are_refused_with_what_to_do(tmp_path: Path, what: str) -> None:
+    rows, options, words = _HABITS[what]
+    table = _table(tmp_path / "c.csv", rows)
+    assert words in _run("estimate", table, "--design", "crosswise:1/4", *options, fails=True)
+
+
+def test_a_population_with_totals_or_percentages_is_refused_by_its_line(tmp_path: Path) -> None:
+    """Rejects advice to join "Total" with another group."""
+    table = _table(
+        tmp_path / "c.csv", [["ward", "same", "different"], ["n", 90, 30], ["s", 80, 40]]
+    )
+    command = ["estimate", table, "--design", "crosswise:1/4", "--by", "ward", "--margins"]
+    rows = [["ward", "number"], ["n", 30], ["s", 20], ["Total", 50]]
+    refused = _run(*command, _table(tmp_path / "m.csv", rows), fails=True)
+    assert "line 4 has a sum of other lines; got 'Total'. Delete this line." in refused
+    rows = [["ward", "number"], ["n", "60%"], ["s", "40%"]]
+    refused = _run(*command, _table(tmp_path / "m.csv", rows), fails=True)
+    assert "line 2 must have a column, a value and a number. Write the number without %" in refused
+
+
+def test_a_formula_that_begins_with_another_column_names_the_way_on(tmp_path: Path) -> None:
+    """Rejects advice on codes and missing answers of a column without any word of the card."""
+    refused = _run("regress", _table(tmp_path / "p.csv", _PEOPLE), "age ~ said", "--design",
+                   "crosswise:1/4", fails=True)  # fmt: skip
+    assert "In FORMULA, write the column with the words on the left of ~." in refused
+    assert "the codes mean" not in refused and "--drop-missing" not in refused
+
+
+def test_a_second_code_is_no_slip_of_the_pen(tmp_path: Path) -> None:
+    """Rejects advice to delete all people with the code 2, of codes 1 and 2."""
+    rows = [["id", "said"], *([i, 1 + i % 2] for i in range(40))]
+    table = _table(tmp_path / "c.csv", rows)
+    refused = _run("estimate", table, "--design", "said=crosswise:1/4", fails=True)
+    assert "Only these codes are understood: 0 for different and 1 for same" in refused
+    assert "delete these rows" not in refused
+
+
+def test_counts_that_may_be_percentages_are_doubted(tmp_path: Path) -> None:
+    """Rejects intervals as if 100 people had answered, of a table of percentages, in silence."""
+    rows = [["age", "same", "different"], ["young", 70, 30], ["old", 65, 35]]
+    design = ["--design", "crosswise:1/4"]
+    for options in ([], ["--by", "age"]):
+        said = _run("estimate", _table(tmp_path / "c.csv", rows), *design, *options)
+        assert "Each group has exactly 100 people. If the numbers are percentages, write" in said
+    rows[1] = ["young", 71, 30]
+    assert "percentages" not in _run("estimate", _table(tmp_path / "c.csv", rows), *design)
+
+
+@pytest.mark.parametrize(
+    ("counts", "remedy"),
+    [
+        ("same=680 different=320", "Write --counts same=680,different=320."),
+        ("same=680; different=320", "Write --counts same=680,different=320."),
+        ("same:680,different:320", "Write --counts same=680,different=320."),
+        ("same=1.200,different=320", "Write only digits: same=1200."),
+        ("same=1,200,different=320", "Write numbers without a comma between their digits"),
+    ],
+)
+def test_counts_in_another_spelling_are_refused_with_their_own(counts: str, remedy: str) -> None:
+    refused = _run("estimate", "--design", "crosswise:1/4", "--counts", counts, fails=True)
+    assert remedy in refused
+
+
 def test_wards_with_letters_are_no_answers_beside_codes(tmp_path: Path) -> None:
     """Rejects wards A and B that are taken for the boxes of the card, beside answers 0 and 1."""
     rows = [["ward", "said", "count"], ["A", 0, 60], ["A", 1, 140], ["B", 0, 70], ["B", 1, 130]]

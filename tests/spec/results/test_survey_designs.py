@@ -364,6 +364,11 @@ LONELY = np.repeat(["n", "s"], [110, 10])
             {"cluster": "school", "strata": "region"},
             "column 'school': must have all people of a cluster in one stratum of 'region'; got cluster 0 in several",
         ),
+        (
+            _with(),
+            {"cluster": "region", "strata": "school"},
+            "Are two columns exchanged. Then name 'school' as the cluster, and 'region' as the str",
+        ),
         (_with(), {"cluster": "school", "by": "age"}, "by: must name public columns"),
         (
             _with(),

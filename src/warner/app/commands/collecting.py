@@ -57,7 +57,13 @@ from warner.app.what_files_hold import (
 )
 from warner.designs import PaperDesign
 from warner.io import formats, public_values, read_answers, sql_statements
-from warner.io.counts_by_hand import DESIGN, CountsByHand, groups_without_count, uneven_sheets
+from warner.io.counts_by_hand import (
+    DESIGN,
+    CountsByHand,
+    groups_without_count,
+    percentages,
+    uneven_sheets,
+)
 from warner.mechanisms import from_header
 from warner.reports.public_columns import about_alike_groups, about_small_groups
 from warner.reports.tally import (
@@ -929,7 +935,7 @@ def tallies_of_counts(
                     f"{path}: the table has no column {DESIGN}, which names the design on the "
                     f"sheets. So the design of the study was used: {of_study}."
                 )
-            if text := uneven_sheets(tallies):
+            for text in {uneven_sheets(tallies), *map(percentages, tallies.values())} - {""}:
                 warning(f"{path}: {text}")
             continue
         if not equal:

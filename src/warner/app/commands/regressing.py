@@ -601,8 +601,6 @@ def _codes(name: str, design: PaperDesign, said: list[str]) -> list[int]:
             codes[word] = design.report_code(word)
         except ReportError:
             codes[word] = None
-    if codes_in_words := codes_said(said, design.report_words):
-        say(f"{name}: the codes mean {codes_in_words}.")
     made = [codes[word] for word in said]
     lacking = made.count(None)
     if lacking:
@@ -611,9 +609,16 @@ def _codes(name: str, design: PaperDesign, said: list[str]) -> list[int]:
         got = f"other entries in {lacking} of {len(made)} rows"
         others = [look(word) for word in said if codes[word] is None]
         remedy = remedy_of_words(others, len(said), design)
-        if 2 * lacking > len(made):
+        if lacking == len(made) and not {*others} <= {"true", "false"}:
+            remedy = (
+                "In FORMULA, write the column with the words on the left of ~. If these entries "
+                f"are codes, write the words for them: {words}"
+            )
+        elif 2 * lacking > len(made):
             remedy += ". If the words are in another column, write --design NAME=DESIGN"
         raise ArgumentError(f"column {name!r}", rule, got, remedy)
+    if codes_in_words := codes_said(said, design.report_words):
+        say(f"{name}: the codes mean {codes_in_words}.")
     return [code for code in made if code is not None]
 
 
