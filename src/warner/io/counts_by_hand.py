@@ -64,6 +64,7 @@ _TRUTHS = {"true", "false"}
 _LEAST = 0.5  # of the cells of a column, from which on it is taken for what people said
 _BEGIN, _FIRST = 2**14, 20  # characters and lines of a file that show how it was saved
 _PER_CENT = 100
+_EVERYBODY = {"all", "all people", "both", "everybody", "everyone", "alle"}  # or a label
 _MOST_NAMED = 3  # groups, or lines, in a sentence
 _FEWEST_IDS, _MOST_COPIES = 20, 4  # different rows, and copies of each, where a column is an id
 _MOST_LINES = 10  # that are named
@@ -1131,11 +1132,20 @@ def _refuse_gaps(
     lines_of: np.ndarray,
 ) -> None:
     """Refuse counts that are missing or there twice, by the number of lines (G, m) of each."""
+    keys = [] if groups is None else list(groups.keys)
+    if len(public) > 1 and (lines_of.sum(axis=1) == 1).all():  # each line is a group of its own
+        for i, name in enumerate(public):
+            rest = Counter((*key[:i], *key[i + 1 :]) for key in keys)
+            if all(_COUNT.fullmatch(str(key[i])) for key in keys) and set(rest.values()) == {
+                mechanism.n_reports
+            }:
+                rule = f"has a column {show(name)}, whose numbers differ from word to word"
+                raise FileError(path, rule, None, f"Remove the column {name}")
     for i, code in np.argwhere(lines_of != 1):
         word = mechanism.report_words[code]
         rule = f"has {'no count' if not lines_of[i, code] else 'several counts'} of {word!r}"
         if groups is not None:
-            rule += f" where {_in_words(public, groups.keys[i])}"
+            rule += f" where {_in_words(public, keys[i])}"
         remedy = (
             "Write 0 if nobody said this word" if not lines_of[i, code] else "Add up these counts"
         )
@@ -1148,7 +1158,8 @@ def _refuse_totals(
     """Refuse a row that adds the others up, whose people would be counted twice."""
     keys = () if groups is None else groups.keys
     for key, counts in zip(keys, table, strict=len(keys) > 0):
-        is_sum = len(keys) > 2 and bool((2 * counts == table.sum(axis=0)).all())
+        may_be_sum = len(keys) > 2 or not _EVERYBODY.isdisjoint(look(str(value)) for value in key)
+        is_sum = may_be_sum and bool((2 * counts == table.sum(axis=0)).all())
         if is_sum or not TOTALS.isdisjoint(look(str(value)) for value in key):
             rule = f"has totals of other rows, where {_in_words(public, key)}"
             raise FileError(

@@ -1187,6 +1187,22 @@ _HABITS: dict[str, tuple[list[list[object]], list[str], str]] = {
         [],
         "has totals of other rows, where age is empty. Delete these rows",
     ),
+    "two equal groups, of which one is all": (
+        [["age", "same", "different"], ["young", 3, 5], ["All", 3, 5]],
+        [],
+        "has totals of other rows, where age is All. Delete these rows",
+    ),
+    "percentages beside counts": (
+        [["age", "value", "count", "percent"], ["young", "same", 30, 75],
+         ["young", "different", 10, 25], ["old", "same", 20, "62.5"], ["old", "different", 12, 37.5]],
+        [],
+        "has a column 'percent', whose numbers differ from word to word. Remove the column percent.",
+    ),
+    "a count that lacks in each group": (
+        [["age", "sex", "value", "count"], ["young", "f", "same", 30], ["old", "f", "different", 9]],
+        [],
+        "has no count of 'same' where age is old and sex is f. Write 0 if nobody said",
+    ),
     "a group of the answers": (
         [["id", "said"], *([i, ("same", "different")[i % 2]] for i in range(40))],
         ["--by", "said"],
