@@ -149,10 +149,7 @@ class SurveyDesign:
                 remedy = "Give clusters of different strata different names"
                 pairs = np.unique(np.stack([unit, stratum]), axis=1).shape[1]
                 if pairs == len(strata) > len(clusters):  # each stratum lies in one cluster
-                    remedy = (
-                        f"Are two columns exchanged? Then name {self.strata!r} as the cluster, "
-                        f"and {self.cluster!r} as the strata"
-                    )
+                    remedy = _exchanged(str(self.strata), "cluster", self.cluster, "strata")
                 raise ArgumentError(f"column {self.cluster!r}", rule, got, remedy)
             drawn = np.bincount(of_unit, minlength=len(strata)).astype(np.float64)
         if (drawn < 2).any():
@@ -185,9 +182,7 @@ class SurveyDesign:
             for role, name in parts.items()
             if np.isfinite(numbers[name]).all() and (numbers[name] % 1 != 0).any()
         }
-        like_weights = [
-            role for role, many in decimals.items() if _FEWEST[role] * many > sizes.sum()
-        ]
+        like_weights = [role for role, n in decimals.items() if _FEWEST[role] * n > sizes.sum()]
         if self.weights is not None and np.isnan(numbers[self.weights]).all():
             name, rule, got = (
                 f"weights {self.weights!r}",
@@ -206,10 +201,7 @@ class SurveyDesign:
             of_weights = parts[like_weights[0]]
             remedy = f"If {of_weights!r} holds weights, name it as the weights"
             if self.weights is not None:
-                remedy = (
-                    f"Are two columns exchanged? Then name {of_weights!r} as the weights, and "
-                    f"{self.weights!r} as the {like_weights[0]}"
-                )
+                remedy = _exchanged(of_weights, "weights", self.weights, like_weights[0])
         raise ArgumentError(name, rule, got, remedy)
 
 
@@ -361,6 +353,14 @@ class DrawnSample:
         """The sums (G, d) over clusters of scores (m, d) that are weighted already."""
         units = len(self.stratum_of_unit)
         return np.stack([np.bincount(self.unit, c, units) for c in scores.T], axis=1)
+
+
+def _exchanged(first: str, role: str, second: str, other_role: str) -> str:
+    """What to do about two columns that were named for each other."""
+    return (
+        f"Are two columns exchanged? Then name {first!r} as the {role}, and {second!r} as the "
+        f"{other_role}"
+    )
 
 
 def _positive(name: str, values: Any, sizes: np.ndarray, are_people: bool) -> np.ndarray:

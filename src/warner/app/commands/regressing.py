@@ -14,7 +14,7 @@ import numpy as np
 
 from warner import io as files
 from warner._core.checks import unknown
-from warner._core.errors import ArgumentError, FileError, ReportError
+from warner._core.errors import ArgumentError, FileError
 from warner._core.survey_design import SurveyDesign, code_of_missing
 from warner._core.table import Column, Table
 from warner._core.text import look, meant
@@ -595,12 +595,7 @@ def _slips(columns: Mapping[str, np.ndarray], coded: Sequence[str]) -> Iterator[
 
 def _codes(name: str, design: PaperDesign, said: list[str]) -> list[int]:
     """What people said as codes of reports; the words of nobody are shown."""
-    codes: dict[str, int | None] = {}
-    for word in set(said):
-        try:
-            codes[word] = design.report_code(word)
-        except ReportError:
-            codes[word] = None
+    codes = {word: design.code_of_look.get(look(word)) for word in set(said)}
     made = [codes[word] for word in said]
     lacking = made.count(None)
     if lacking:
