@@ -652,12 +652,6 @@ def counts_by_word(text: str, words: Sequence[str]) -> dict[str, int]:
             remedy = f"For example {_example(words)}"
             if equals and re.fullmatch(r"[0-9.]+ ?%|0?[.][0-9]+", number):
                 remedy = "Write how many people said the word, not their share"
-            elif equals and re.fullmatch(r"[0-9]{1,3}(\D[0-9]{3})+", number):
-                remedy = f"Write only digits: {word}={re.sub(r'[^0-9]', '', number)}"
-            elif counts and re.fullmatch("[0-9]{3}", each):
-                remedy = "Write numbers without a comma between their digits, such as 1200"
-            elif not equals and ":" in each:
-                remedy = f"Write --counts {shlex.quote(text.replace(':', '='))}"
             raise ArgumentError("--counts", rule, repr(each), remedy)
         if word in counts:
             remedy = "Add up its two numbers"

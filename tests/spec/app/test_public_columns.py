@@ -678,7 +678,7 @@ def test_a_time_that_has_no_date_is_refused(frame: Any, tmp_path: Path) -> None:
     times = pa.array([0, 1_700_000_000_000], pa.int64()).cast(pa.timestamp("s"))
     table = pa.table({"visit": times.cast(pa.timestamp("ms")), "smokes_report": [0, 1]})
     mechanisms, by = Study.parse(ONE).mechanisms, {"visit": Dates("week")}
-    with pytest.raises(ReportError, match="'visit': must be (of the years|a date)") as caught:
+    with pytest.raises(ReportError, match=r"'visit': must be (of the years|a date)") as caught:
         if frame is None:
             pq.write_table(table, tmp_path / "lake.parquet")
             tally_foreign(open_foreign(str(tmp_path / "lake.parquet")), mechanisms, by=by)

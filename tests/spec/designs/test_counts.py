@@ -1281,8 +1281,8 @@ def test_counts_that_may_be_percentages_are_doubted(tmp_path: Path) -> None:
         ("same=680 different=320", "Write --counts same=680,different=320."),
         ("same=680; different=320", "Write --counts same=680,different=320."),
         ("same:680,different:320", "Write --counts same=680,different=320."),
-        ("same=1.200,different=320", "Write only digits: same=1200."),
-        ("same=1,200,different=320", "Write numbers without a comma between their digits"),
+        ("same=1.200,different=320", "Write --counts same=1200,different=320."),
+        ("same=1,200,different=320", "Write --counts same=1200,different=320."),
     ],
 )
 def test_counts_in_another_spelling_are_refused_with_their_own(counts: str, remedy: str) -> None:
