@@ -606,7 +606,7 @@ def embed(study: str, output: str, force: bool) -> None:
     parts = {folder / "study.json": served} | {
         folder / name: packaged_files()[name] for name in names
     }
-    for path in parts:
+    for path in filter(Path.exists, parts):
         refuse_existing(str(path), study, force)
     folder.mkdir(parents=True, exist_ok=True)
     for path, content in parts.items():
