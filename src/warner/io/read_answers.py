@@ -116,7 +116,7 @@ def _answers(
         if watch is not None:
             watch(batch)
         yield answers, rows
-    refused.raise_them(bare)
+    refused.raise_them(names, bare)
 
 
 def _column(name: str) -> str:
@@ -265,6 +265,7 @@ class _Refused:
 
     def __init__(self) -> None:
         self._errors: dict[tuple[str, str, str], ValuesError] = {}
+        self._first: set[tuple[tuple[str, str, str], int]] = set()  # each rule, and its position
 
     def __bool__(self) -> bool:
         return bool(self._errors)
@@ -275,12 +276,16 @@ class _Refused:
             return read()
         except ValuesError as error:
             for each in (error.with_other_errors([]), *error.others):
+                # Two groups may read a column in two ways, and both refuse the same rows.
+                if (each.rule, each.position) in self._first:
+                    continue
+                self._first.add((each.rule, each.position))
                 earlier = self._errors.get(each.rule)
                 self._errors[each.rule] = each if earlier is None else earlier.merged_with(each)
         return np.zeros(0)
 
-    def raise_them(self, bare: bool = False) -> None:
-        """Raise one error for all of them, if any, in the order of columns."""
+    def raise_them(self, names: Sequence[str], bare: bool = False) -> None:
+        """Raise one error for all of them, if any, in the order of columns; all are ``names``."""
         columns = [where for where, *_ in self._errors]
         in_order = sorted(self._errors.values(), key=lambda e: (columns.index(e.where), e.position))
         if in_order:
@@ -288,7 +293,8 @@ class _Refused:
             if bare and any(1 in each.positions for each in in_order):
                 error.args = (f"{error} If row 1 has the names of columns, leave out --bare.",)
             common = set.intersection(*(set(each.positions) for each in in_order))
-            if common and all(each.rule[-1] == EMPTY for each in in_order):
+            of_all = len({*columns}) == len(names)
+            if common and of_all and all(each.rule[-1] == EMPTY for each in in_order):
                 error.args = (f"{error} If data row {min(common):,} is a blank line, delete it.",)
             raise error
 
@@ -341,7 +347,7 @@ def encoded_batch(
         name: refused.collect(partial(_encoded, taker, batch, name, 0))
         for name, taker in takers.items()
     }
-    refused.raise_them()
+    refused.raise_them(batch.schema.names)
     rows = _kept(takers, batch, 0, None)
     if rows is not None:
         answers = {name: column[rows] for name, column in answers.items()}

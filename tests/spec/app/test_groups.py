@@ -216,6 +216,10 @@ def test_a_bad_group_or_answer_stops_everything_and_is_not_shown(here: Path) -> 
         text = f"clinic,smokes,pay\nSouth side,no,1\n{bad}\n"
         said = run("randomize", "study.toml", "-o", "r.csv", text=text, ok=False).output
         assert f"data row {row}" in said and "secret" not in said and not list(here.glob("r.*"))
+    # Both groups read the column pay, each in its way. The line with two answers is not blank.
+    gaps = "clinic,smokes,pay\nNorth,no,\nNorth,no,\n"
+    said = run("randomize", "study.toml", "-o", "r.csv", text=gaps, ok=False)
+    assert "in 1 more data row: 2." in said.output and "blank line" not in said.output
     # The row counts people of all groups.
     study = Study.parse(STUDY)
     mechanisms = {name: own.mechanisms for name, own in study.groups.items()}
