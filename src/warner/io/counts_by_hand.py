@@ -799,7 +799,8 @@ def _one_column(path: str, words: str, names: Sequence[str], likely: Sequence[in
         raise FileError(path, rule, ", ".join(map(show, columns)), remedy)
     remedy = (
         "Write these words into a column, in a line for each person. If the table has counts, "
-        "write each word above a column of counts. Delete a title above the names of the columns"
+        "write each word above a column of counts. If a title stands above the names of the "
+        "columns, delete the title"
     )
     raise FileError(
         path, f"has no column with what people said, {words}{_of_sheets(path)}", None, remedy

@@ -211,6 +211,15 @@ def for_columns_of_items(missing: Sequence[str], columns: Sequence[str]) -> str:
     return f'If each item has its own column, write split = "{marks[0]}" in the study'
 
 
+def has_no_column(names: Sequence[str]) -> str:
+    """What is wrong with a file without some columns.
+
+    >>> has_no_column(["age"]), has_no_column(["age", "pay"])
+    ("has no column 'age'", "has no columns 'age', 'pay'")
+    """
+    return f"has no column{'s' * (len(names) > 1)} {', '.join(map(repr, names))}"
+
+
 def require_columns(path: str, names: list[str], columns: list[str]) -> None:
     """Refuse a file of answers that lacks one of the columns ``names``."""
     missing = [name for name in names if name not in columns]
@@ -225,13 +234,12 @@ def require_columns(path: str, names: list[str], columns: list[str]) -> None:
     elif of_items := for_columns_of_items(missing, columns):
         remedy += f". {of_items}"
     elif len(missing) == len(names):
-        remedy += (
-            ". Write these names in the first line. Each question has a column, and each person "
-            "has a row. To read a CSV file without names, add --bare"
+        remedy = (
+            f"Write {'this name' if len(names) == 1 else 'these names'} in the first line. Each "
+            "question has a column, and each person has a row. To read a CSV file without names, "
+            "add --bare"
         )
-    listed = ", ".join(map(repr, missing))
-    rule = f"has no column {listed}" if len(missing) == 1 else f"has no columns {listed}"
-    raise FileError(path, rule, None, remedy)
+    raise FileError(path, has_no_column(missing), None, remedy)
 
 
 def refuse_reports(path: str) -> None:

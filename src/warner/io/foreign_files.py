@@ -479,12 +479,12 @@ class _ForeignSource(FrameSource):
         if self._words and text.startswith("public column "):  # the words are not to blame
             return ReportError(self._of_public(text, row))
         if self._words and row is not None:
-            where = f"{self._file.path}: line {row + 2:,}"  # the first line has the names
-            rule = f"{columns.names[0]} must be a word of the card"
+            # The first line has the names.
+            where = f"{self._file.path}: line {row + 2:,}: column {columns.names[0]!r}"
+            rule = f"must be one of {', '.join(self._labels)}"
             if _entries(self._file, columns.names, row)[0] in MISSING:
                 return ReportError(message(where, rule, "no answer", _LEAVE_OUT))
-            words = f"The words are: {', '.join(self._labels)}"
-            return ReportError(message(where, rule, None, words))
+            return ReportError(message(where, rule, "another word", "Correct the word"))
         return ReportError(_located(self._file, columns.names, text, row, self._labels))
 
     def _of_public(self, text: str, row: int | None) -> str:

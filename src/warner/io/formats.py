@@ -134,8 +134,8 @@ def is_report_file(path: str) -> bool:
 
 
 _UNREAD = {  # by how they begin: what they are, and what to do
-    b"\x1f\x8b": ("is compressed by gzip", "Unpack it"),
-    b"\x28\xb5\x2f\xfd": ("is compressed by zstd", "Unpack it"),
+    b"\x1f\x8b": ("is compressed by gzip", "Unpack the file with gunzip"),
+    b"\x28\xb5\x2f\xfd": ("is compressed by zstd", "Unpack the file with unzstd"),
     b"SQLite format 3\0": (
         "is a database of SQLite, such as the store of a collector",
         "Fetch the collector's tally: warner collect pull URL --token-file token.txt -o tally.json",

@@ -208,16 +208,19 @@ def records_in(
     width = schema.bytes_per_report
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
     lengths = [pc.binary_length(chunk).to_numpy(zero_copy_only=False) for chunk in chunks]
-    rule = f"must hold one or more whole reports, of {width} bytes each, in every row"
+    size = f"{width} byte{'s' * (width > 1)}"
+    rule = f"must hold one or more whole reports, of {size} each, in every row"
     if column.null_count:
         remedy = "Leave out the empty rows, or find out why their reports are missing"
-        raise ReportError(name, rule, f"{column.null_count:,} empty rows", remedy)
+        rows = f"{column.null_count:,} empty row{'s' * (column.null_count > 1)}"
+        raise ReportError(name, rule, rows, remedy)
     sizes = np.concatenate(lengths).astype(np.int64) if lengths else np.zeros(0, dtype=np.int64)
     if not sizes.size:
         raise EmptyError("data", "holds no reports")
     wrong = np.flatnonzero((sizes % width != 0) | (sizes == 0))
     if wrong.size:
-        got = f"{sizes[wrong[0]]} bytes in data row {wrong[0] + 1:,}"
+        first = int(sizes[wrong[0]])
+        got = f"{first} byte{'s' * (first != 1)} in data row {wrong[0] + 1:,}"
         raise ReportError(name, rule, got, MADE_BY)
     records = np.concatenate([_bytes_of(chunk) for chunk in chunks]).reshape(-1, width)
     columns = columns_of(schema, records)

@@ -91,9 +91,9 @@ def indices_of_groups(
         pass
     wrong = [i for i, text in enumerate(texts) if not is_declared(text)]
     where = f"{path}: line {lines[wrong[0]]:,}: column {name!r}"
-    rule = "holds a value that the study does not declare"
-    got = f"an undeclared value in {len(wrong):,} of {len(texts):,} groups"
-    remedy = f"Correct the value, or declare it in [public.{name}]"
+    rule = "must have a value that the study declares"
+    got = f"another value in {len(wrong):,} of {len(texts):,} groups"
+    remedy = f"Correct the value, or declare the value in [public.{name}]"
     if isinstance(domain, Dates):
         rule, remedy = f"must be {domain.form}", "Correct the value"
         got = f"something else in {len(wrong):,} of {len(texts):,} groups"

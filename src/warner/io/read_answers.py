@@ -23,7 +23,7 @@ from warner._core.text import canonical, meant, unreadable
 from warner.domains import Categorical, Domain, Items
 from warner.io.answer_column import DECIMAL_COMMA, EMPTY, AnswerColumn, as_whole
 from warner.io.answer_tables import AGAIN, on_several_sheets
-from warner.io.file_format import ROWS_PER_BATCH, AnswerTable, shown_as
+from warner.io.file_format import ROWS_PER_BATCH, AnswerTable, has_no_column, shown_as
 from warner.io.formats import answer_batches, answers_in
 from warner.mechanisms import Mechanism
 from warner.mechanisms.one_of import as_rows
@@ -585,10 +585,7 @@ def read_columns(
                 made[name] = np.array(numbers, dtype=np.float64)
             elif np.mean([as_number(cell, True) is not None for cell in made[name]]) >= _MOST:
                 # As labels, each number would be a group of its own.
-                rule, where = (
-                    "must have a number in every row, not only in most",
-                    np.zeros_like(blank),
-                )
+                rule, where = "must have a number in every row", np.zeros_like(blank)
                 where[people] = [number is None for number in numbers]
                 remedy = "Write numbers like 42.5, and leave out the people without a number"
                 raise ArgumentError(f"column {name!r}", rule, _rows_of("text", where), remedy)
@@ -711,10 +708,10 @@ def other_columns(path: str, columns: Sequence[str], further: Iterable[str] = ()
         spellings = {name.casefold(): name for name in names}
         # A name that differs by its case alone is the user's own word, and no answer.
         near = [spellings[name.casefold()] for name in lacking if name.casefold() in spellings]
-        remedy = f"Is {near[0]!r} meant?" if near else "Write the names in the first line"
+        remedy = f"Is {near[0]!r} meant?" if near else "Check the names in the first line"
         if not near and any(name in names for name in (*columns, *further)):
             remedy = meant(lacking[0], names) or remedy
-        raise FileError(path, f"has no column {', '.join(lacking)}", None, remedy)
+        raise FileError(path, has_no_column(lacking), None, remedy)
     return [name for name in names if name not in columns]
 
 

@@ -135,7 +135,7 @@ class ReportFile:
             raise MismatchError(self.path, rule, None, remedy)
         if self.headers.keys() != mechanisms.keys():
             ours, expected = (", ".join(each) for each in (self.headers, mechanisms))
-            rule = f"has reports of the questions {ours}, but the study has {expected}"
+            rule = f"has reports on other questions ({ours}) than the study ({expected})"
             raise MismatchError(self.path, rule, None, remedy)
         for name, mechanism in mechanisms.items():
             header = self.headers[name]
@@ -206,7 +206,10 @@ class ReportFile:
     def _wrong_columns(self, width: int, stored: Mapping[str, str]) -> FileError:
         """Make the error for a file with other columns than its header states."""
         first = ", ".join(map(repr, islice(stored, 4))) + ", ..." * (len(stored) > 4)
-        rule = f"must have the {width} columns that its beginning states, in that order"
+        rule = (
+            f"must have the {width} column{'s' * (width > 1)} that its beginning states, in that "
+            "order"
+        )
         got = f"{len(stored)} ({first})"
         return FileError(self.path, rule, got, AS_WRITTEN)
 
@@ -273,7 +276,7 @@ class ReportFile:
 
     def wrong_number(self) -> FileError:
         """Make the error for a file whose number of reports is not the number in its end."""
-        rule = f"must have {self.n} reports of every question (attribute)"
+        rule = f"must have {self.n} report{'s' * (self.n > 1)} on every question (attribute)"
         return FileError(self.path, rule, None, AS_WRITTEN)
 
 
@@ -309,16 +312,20 @@ def open_reports(path: str) -> ReportFile:
     """
     form = report_format(path)
     first, last = form.read_ends(path)
-    head = _parsed(path, first, "has a header that was altered")
+    head = _parsed(path, first, "has a beginning that cannot be read")
     end = _parsed(path, last, "is not complete: its end is missing or damaged")
     if (
         not isinstance(head, dict)
         or head.get("format") != "warner-reports"
         or not isinstance(head.get("attributes"), dict)
+        or type(head.get("schema")) is not int
     ):
         with contextlib.suppress(OSError), open(path, "rb") as file:
             if b"warner-reports" in file.read(200):
-                rule = "holds reports of warner, but another program has saved it since"
+                rule = (
+                    "holds reports of warner, but was changed afterwards, for example saved by "
+                    "another program"
+                )
                 raise FileError(path, rule, None, "Use the file as warner wrote it")
         remedy = f"{RANDOMISE_FIRST}. {_OF_OTHERS}"
         raise FileError(path, "is not a report file of warner", None, remedy)
@@ -327,7 +334,7 @@ def open_reports(path: str) -> ReportFile:
             f"has format {head.get('schema')!r}, but this version of warner reads formats only up "
             f"to {SCHEMA}"
         )
-        raise FileError(path, rule, None, "Use the version of warner that wrote it")
+        raise FileError(path, rule, None, "Use the version of warner that wrote the file")
     if not isinstance(end, dict) or type(end.get("n")) is not int or end["n"] < 1:
         remedy = f"{AS_WRITTEN}. {_OF_OTHERS}"
         raise FileError(path, "is not complete: its end is missing or damaged", None, remedy)
@@ -386,7 +393,7 @@ def _public(path: str, stated: Any) -> dict[str, Domain]:
     except (WarnerError, TypeError, ValueError):
         pass
     rule = "declares public columns that this version of warner cannot read"
-    raise FileError(path, rule, None, "Use the version of warner that wrote it")
+    raise FileError(path, rule, None, "Use the version of warner that wrote the file")
 
 
 def _parsed(path: str, text: bytes, rule: str) -> Any:
@@ -595,8 +602,8 @@ def _require_affordable(file: ReportFile) -> None:
     if sum(cells.values()) > LARGEST:
         most = max(cells, key=lambda name: cells[name])
         rule = (
-            f"would need {sum(cells.values())} counts, most of them for {most!r}, "
-            f"and without a study at most {LARGEST} are made"
+            f"would need {sum(cells.values()):,} counts, most of them for {most!r}, "
+            f"and without a study at most {LARGEST:,} are made"
         )
         remedy = "Give the study: --study, or open_reports(path).expected(study.mechanisms)"
         raise FileError(file.path, rule, None, remedy)

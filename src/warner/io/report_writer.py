@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -33,6 +34,7 @@ from warner.mechanisms import Mechanism, from_header
 from warner.reports.public_columns import PublicColumn, check_name, require_domains
 from warner.reports.reports import Reports, columns_of, file_header
 from warner.reports.rules import smallest_dtype
+from warner.reports.source import few
 from warner.reports.tally import MOST_PER_PERSON
 
 _ROW_GROUP = 2**20  # reports
@@ -112,12 +114,12 @@ class ReportWriter:
             raise ArgumentError("group", FILE_NAME_RULE, show(group))
         self._group = group
         self._format = output_format(path)
+        rule = f"cannot be stored in this kind of file ({self._format.name})"
         if self._public and not self._format.holds_public:
-            rule = f"cannot be stored in this kind of file ({self._format.name})"
             raise ArgumentError("public columns", rule, path, "Write a Parquet or CSV file")
         if blocks and not self._format.holds_blocks:
-            rule = f"cannot be stored in this kind of file ({self._format.name})"
-            raise ArgumentError("blocks", rule, path, "Write a Parquet file")
+            remedy = "Write a Parquet file, such as reports.parquet"
+            raise ArgumentError("blocks (--blocks)", rule, None, remedy)
         if blocks and self._public:
             rule = "cannot be used with public columns, because a block has reports of many people"
             named = ", ".join(self._public)
@@ -136,9 +138,11 @@ class ReportWriter:
                 rule = "must not have the name of a question, or of a column that holds its reports"
                 raise ArgumentError(f"public column {name!r}", rule, None, "Rename the column")
         names += self._public
-        if len({name.casefold() for name in names}) < len(names):
-            rule = "must not have names that differ only in upper and lower case"
-            raise ArgumentError("attributes", rule, ", ".join(self._mechanisms))
+        for some in ([*self._mechanisms, *self._public], names):
+            times = Counter(name.casefold() for name in some)
+            if clashing := [name for name in some if times[name.casefold()] > 1]:
+                rule = "must not have names that differ only in upper and lower case"
+                raise ArgumentError("columns", rule, few(clashing), "Rename one of them")
         if path != "-":
             require_new(path)
         self._target: AbstractContextManager[str] = (
@@ -210,8 +214,8 @@ class ReportWriter:
     def _public_bytes(self, public: Mapping[str, np.ndarray], n: int) -> list[np.ndarray]:
         """The indices of public values as bytes, uint8 (n, bytes) for each column."""
         if public.keys() != self._public.keys() or any(len(c) != n for c in public.values()):
-            rule = f"must be {', '.join(self._public) or 'none'}, each with {n} values"
-            got = ", ".join(f"{name} with {len(c)} values" for name, c in public.items()) or "none"
+            rule = f"must be {', '.join(self._public) or 'none'}, each with {n} rows"
+            got = ", ".join(f"{name} ({len(c)})" for name, c in public.items()) or "none"
             raise MismatchError("public columns", rule, got)
         parts = []
         for name, domain in self._public.items():

@@ -58,7 +58,7 @@ _BEFORE = 50  # lines that a command line may print before the names
 _BEGIN = 2**10
 _EXCEL = b"PK\x03\x04"
 _OTHERS = {
-    b"\x1f\x8b": ("is compressed by gzip", "Unpack it with gunzip"),
+    b"\x1f\x8b": ("is compressed by gzip", "Unpack the file with gunzip"),
     b"PAR1": ("is a Parquet file, not the result of a statement as CSV", _AS_CSV),
 }
 # How many rows there are, as psql, snowsql and spark-sql say it behind the last one.

@@ -360,11 +360,11 @@ def parts_of(attribute: str, mechanism: Mechanism) -> list[list[str]]:
     schema = mechanism.schema
     names = list(schema.file_columns())
     if not schema.group_bys:
-        rule = f"has reports of {mechanism.header['mechanism']} that no GROUP BY of columns counts"
+        rule = f"has reports of {mechanism.header['mechanism']}, which SQL cannot count"
         remedy = (
             "Export the reports as Parquet and count them with 'warner tally', or use "
-            "warner.spark.tally. Where a study has other attributes, they can be counted here by a "
-            "copy of the study file without this one"
+            "warner.spark.tally. To count the other questions with SQL, leave out this question in "
+            "a copy of the study file"
         )
         raise ArgumentError(attribute, rule, None, remedy)
     return [names] if schema.group_bys == 1 else [[name] for name in names]

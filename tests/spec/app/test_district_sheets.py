@@ -93,7 +93,7 @@ def test_districts_of_people_are_checked_as_those_of_counts() -> None:
     for written in ({"Ost": "ost"}, dict(zip(COUNTS, "1234", strict=True))):
         table = _people("people.csv", written=written)
         refused = run("estimate", table, *ESTIMATE, ok=False).stderr
-        assert "'district': holds a value that the study does not declare" in refused
+        assert "'district': must have a value that the study declares" in refused
         assert ("Write 'Ost', exactly as in the study" in refused) == (
             "Ost" in written and "ost" in written.values()
         )

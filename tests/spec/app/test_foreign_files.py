@@ -381,7 +381,7 @@ def test_ten_files_have_one_note(folder: Path) -> None:
 def test_a_report_file_that_a_spreadsheet_saved_is_no_file_of_answers(folder: Path) -> None:
     Path("saved.csv").write_text('"#warner {""format"":""warner-reports""","schema:2"\nx\n0\n')
     said = run("tally", "saved.csv", "-o", "t.json", ok=False).stderr
-    assert "another program has saved it since. Use the file as warner wrote" in said
+    assert "saved by another program. Use the file as warner wrote" in said
 
 
 def test_a_file_of_counts_may_leave_out_questions_without_words(

@@ -353,8 +353,8 @@ def test_counts_of_a_value_that_is_not_declared_name_the_study(
         database.execute(f"COPY ({query}) TO 'counts.csv' (HEADER)")
     said = run("tally", "--counts", "counts.csv", "--study", "study.toml", ok=False).stderr
     assert (
-        "counts.csv: line 3: column 'ward': holds a value that the study does not declare; "
-        "got an undeclared value in 1 of 1 groups." in " ".join(said.split())
+        "counts.csv: line 3: column 'ward': must have a value that the study declares; "
+        "got another value in 1 of 1 groups." in " ".join(said.split())
     )
     assert "west" not in said
 

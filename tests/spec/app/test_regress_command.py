@@ -481,7 +481,7 @@ def test_columns_of_numbers_are_numbers_or_refused(here: Path) -> None:
         with pytest.raises(AssertionError):
             coefficients(wrong)
         said_of_it = run("regress", "p.csv", "said ~ age", "--design", "crosswise:1/4", ok=False)
-        assert "must have a number in every row, not only in most; got text in" in said_of_it.stderr
+        assert "must have a number in every row; got text in" in said_of_it.stderr
         assert "first in data row 1." in said_of_it.stderr
 
 
@@ -573,7 +573,7 @@ MISTAKES = [
     (("none.csv", "said ~ age", "--design", "crosswise:1/4"), "none.csv: cannot be opened"),
     (("all.csv", "said ~ agee", "--design", "crosswise:1/4"), "Is 'age' meant?"),
     (("all.csv", "siad ~ age", "--design", "crosswise:1/4"), "Is 'said' meant?"),
-    (("all.csv", "siad ~ aeg", "--design", "crosswise:1/4"), "Write the names in the first line"),
+    (("all.csv", "siad ~ aeg", "--design", "crosswise:1/4"), "Check the names in the first line"),
     (("all.csv", "income ~ said", "--design", "crosswise:1/4"), "write --design NAME=DESIGN"),
     (("all.csv", "told ~ age", "--design", "lie-detector:1/5,4/5"), "For example --group card"),
     (

@@ -399,7 +399,7 @@ def test_another_word_in_a_file_is_refused_by_its_row(tmp_path: Path) -> None:
     options = ["--study", str(tmp_path / "study.toml"), "-o", str(tmp_path / "tally.json")]
     out = _run("tally", str(tmp_path / "said.csv"), *options, fails=True)
     assert (
-        "line 3: cannabis must be a word of the card. The words are: different, same, A, B" in out
+        "line 3: column 'cannabis': must be one of different, same, A, B; got another word" in out
     )
     assert "perhaps" not in out
 
@@ -1462,7 +1462,7 @@ def test_excel_files_of_what_people_said_are_counted(tmp_path: Path) -> None:
     assert tally["north"].counts.tolist() == [3, 7] and tally["south"].counts.tolist() == [5, 5]
     wrong = [["cannabis"], ["same"], ["perhaps"]]
     out = _run("tally", _table(tmp_path / "w.xlsx", wrong), *study, fails=True)
-    assert "w.xlsx: line 3: cannabis must be a word of the card" in out and ".warner-" not in out
+    assert "w.xlsx: line 3: column 'cannabis': must be one of" in out and ".warner-" not in out
 
 
 def test_shares_in_excel_files_are_shown_in_per_cent(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def test_the_command_writes_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert open_reports("blocks.parquet").blocks == 4096
     assert open_reports("rows.parquet").blocks is None
     said = run("randomize", "study.toml", "answers.csv", "--blocks", ok=False).output
-    assert "blocks: cannot be stored in this kind of file (CSV)" in said
+    assert "blocks (--blocks): cannot be stored in this kind of file (CSV). Write" in said
     Path("ward.toml").write_text(STUDY + '[public.ward]\nvalues = ["north", "south"]\n')
     made = ("randomize", "ward.toml", "answers.csv", "--blocks", "-o", "x.parquet")
     assert "cannot be used with public columns" in run(*made, ok=False).output
@@ -147,7 +147,7 @@ def test_blocks_that_warner_did_not_write_are_refused(tmp_path: Path) -> None:
     cases: dict[str, tuple[type[WarnerError], str]] = {
         "short": (FileError, "8 reports in each row"),
         "long": (FileError, "8 reports in each row"),
-        "gap": (ReportError, "empty rows"),
+        "gap": (ReportError, "1 empty row"),
         "cut": (ReportError, "reports, of 3 bytes each"),
         "padded": (ReportError, "a"),
         "number": (FileError, "must have 21 reports"),
@@ -171,7 +171,7 @@ def test_blocks_that_warner_did_not_write_are_refused(tmp_path: Path) -> None:
         with pytest.raises(FileError, match="reports in one row"):
             open_reports(path)
     path = _sealed(tmp_path / "columns.parquet", [whole], 8, attributes={"b": BITS.header})
-    with pytest.raises(FileError, match="columns that its beginning states"):
+    with pytest.raises(FileError, match="column that its beginning states"):
         tally_file(path)
 
 

@@ -263,7 +263,7 @@ def test_results_are_read_as_each_tool_writes_them(tool: str) -> None:
 @pytest.mark.parametrize(
     "content, words",
     [
-        (b"\x1f\x8b\x08\x00", "is compressed by gzip. Unpack it with gunzip."),
+        (b"\x1f\x8b\x08\x00", "is compressed by gzip. Unpack the file with gunzip."),
         (b"PAR1\x15\x04", "is a Parquet file, not the result"),
         (b"PK\x03\x04abc", "looks like an Excel file, but cannot be read"),
         (b"", "must have the columns attribute, part, value, reports"),

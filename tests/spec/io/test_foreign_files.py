@@ -61,7 +61,7 @@ def test_both_readers_want_the_columns_of_the_header(
     path = sealed(str(tmp_path / f"r.{suffix}"), COIN, dict.fromkeys(names, column), 2)
     for reader in READERS:
         with pytest.raises(
-            warner.errors.FileError, match="must have the 1 columns that its beginning states"
+            warner.errors.FileError, match="must have the 1 column that its beginning states"
         ):
             reader(path)
 

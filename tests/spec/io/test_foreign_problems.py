@@ -84,7 +84,11 @@ WRONG = {
         "x.csv: is a Parquet file, but its name ends in .csv",
     ),
     "CSV as Parquet": ("parquet", _bytes("csv"), "is text such as CSV, but its name ends"),
-    "packed": ("csv", gzip.compress(_bytes("csv")), "is compressed by gzip. Unpack it"),
+    "packed": (
+        "csv",
+        gzip.compress(_bytes("csv")),
+        "is compressed by gzip. Unpack the file with gunzip",
+    ),
     "a word": (
         "csv",
         _csv(9, "two"),

@@ -268,7 +268,7 @@ def test_a_pipe_and_a_compressed_file_are_named(
     sqlite3.connect("s.sqlite").executescript("create table t (n); insert into t values (1)")
     for path, words in (
         (f"/dev/fd/{end}", "is a pipe or a device, not a file. Give what it holds on standard"),
-        ("d.csv.gz", "d.csv.gz: is compressed by gzip. Unpack it."),
+        ("d.csv.gz", "d.csv.gz: is compressed by gzip. Unpack the file with gunzip."),
         ("s.sqlite", "s.sqlite: is a database of SQLite, such as the store of a collector. Fetch"),
     ):
         done = CliRunner().invoke(main, ["tally", path, "--study", "study.toml"])

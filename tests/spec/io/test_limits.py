@@ -71,17 +71,17 @@ LARGE = {
     "RandomizedResponse": (
         warner.RandomizedResponse(Integers(0, 2**26 - 1), 1.0),
         {"a_report": [0]},
-        "67108864 counts",
+        "67,108,864 counts",
     ),
     "LocalHashing": (
         warner.LocalHashing(YES, 1.0, seeds=2**24),
         {"a_seed": [0], "a_bucket": [0]},
-        "67108864 counts",
+        "67,108,864 counts",
     ),
     "UnaryEncoding": (
         warner.UnaryEncoding(Integers(0, 2**26 - 1), 1.0),
         {"a_bits_0": [0]},
-        "67108864 counts",
+        "67,108,864 counts",
     ),
     "wide": (
         warner.UnaryEncoding(Integers(0, 2**24 - 1), 1.0),
@@ -137,6 +137,9 @@ def test_nested_brackets_are_a_named_error(tmp_path: Path) -> None:
     brackets = "[" * 200_000 + "]" * 200_000
     path.write_text(f"#warner {brackets}\na_report\n1\n" + '#end {"n":1,"sha256":"0"}\n')
     with pytest.raises(warner.errors.FileError):
+        open_reports(str(path))
+    path.write_text('#warner {"format":"warner-reports","schema":null,"attributes":{}}\na_report\n')
+    with pytest.raises(warner.errors.FileError, match="was changed afterwards"):
         open_reports(str(path))
     path.with_suffix(".json").write_text(brackets)
     for name in (path, path.with_suffix(".json")):

@@ -174,8 +174,8 @@ def test_a_file_is_replaced_only_if_told_and_never_the_answers(here: Path) -> No
             ("--secret", "smokes", "--public", "smokes"),
             "--public: must not name a column that --secret names too; got smokes",
         ),
-        (("--secret", "smoke"), "answers.csv: has no column smoke. Write the names"),
-        (("--secret", "Smokes"), "has no column Smokes. Is 'smokes' meant?"),
+        (("--secret", "smoke"), "answers.csv: has no column 'smoke'. Check the names"),
+        (("--secret", "Smokes"), "has no column 'Smokes'. Is 'smokes' meant?"),
         (
             (*ASKED, "--values", "smokes"),
             "must be written NAME=VALUE; got 'smokes'. Write --values smokes=VALUE.",
@@ -189,7 +189,7 @@ def test_a_file_is_replaced_only_if_told_and_never_the_answers(here: Path) -> No
         ),
         ((*ASKED, "--kind", "units=whole"), "--kind: must be one of labels, integers"),
         ((*ASKED, "--grid", "units=3"), "units: must have a grid ROWSxCOLUMNS"),
-        (("--secret", "a.b", "--values", "a.b=x,y"), "answers.csv: has no column a.b"),
+        (("--secret", "a.b", "--values", "a.b=x,y"), "answers.csv: has no column 'a.b'"),
     ],
 )
 def test_options_are_checked_in_words(here: Path, options: tuple[str, ...], complaint: str) -> None:
