@@ -69,6 +69,9 @@ def asked_tallies(
             rule = "needs questions that were counted together"
             remedy = f"To count them together, run: warner tally --ways {len(attributes)}"
             raise ArgumentError("--joint", rule, text, remedy)
+        if any(not inside[name] for name in fits):  # of a tally of one question
+            remedy = f"For one question, write --only {attributes[0]}"
+            raise ArgumentError("--joint", "must name several questions", text, remedy)
         for name in fits or list(chosen)[:1]:
             yield " x ".join(attributes), chosen[name], attributes
 
