@@ -198,12 +198,10 @@ _STATES = (
     "created",
 )
 """What tells a changed file, by the names in fsspec's file systems; the best first."""
-_FSSPEC = (
-    "Install the package of fsspec that reads such addresses. For s3://, run: pip install s3fs"
-)
+_FSSPEC = "Install a package of fsspec for such addresses, for s3:// with: pip install s3fs"
 _BY_DUCKDB = (
-    f"Check the address. {_FSSPEC}. Without this package, run INSTALL httpfs in DuckDB, and store "
-    "the credentials there with CREATE SECRET"
+    f"Check the address. {_FSSPEC}. To read the address with DuckDB alone, run INSTALL httpfs and "
+    "CREATE SECRET in DuckDB"
 )
 
 

@@ -574,7 +574,7 @@ def read_columns(
     dropped, left_out = rows_left_out(lacking, ~blank)
     people = ~blank & ~dropped
     if not people.any():
-        raise EmptyError(path, "has nobody with an entry in all columns that are used")
+        raise EmptyError(path, f"has nobody with an entry in {' and '.join(map(repr, columns))}")
     comma = has_decimal_comma(path, columns)
     made = {}
     for name in columns:

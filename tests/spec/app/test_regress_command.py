@@ -308,7 +308,7 @@ def test_people_without_an_entry_are_left_out(here: Path, tmp_path: Path) -> Non
     assert "needs a table of what people said on paper" in wrong
     path.write_text("said,age\nsame,\n,3\n")
     nobody = run(*command, "--drop-missing", ok=False).output
-    assert "has nobody with an entry" in nobody
+    assert "has nobody with an entry in 'said' and 'age'" in nobody
 
 
 def test_questions_that_the_formula_does_not_name_leave_nobody_out(tmp_path: Path) -> None:

@@ -312,7 +312,7 @@ def test_what_a_statement_cannot_say_is_refused(folder: Path) -> None:
     assert field.schema.group_bys == 0
     with pytest.raises(
         ArgumentError,
-        match="hashed: has reports of LocalHashing, which SQL .* To count the other questions",
+        match=r"hashed: has reports of LocalHashing, which SQL .* To count the other questions",
     ):
         _statement({"hashed": field}, "reports", "duckdb")
     with pytest.raises(ArgumentError, match="dialect: must be one of duckdb"):
