@@ -57,6 +57,11 @@ __all__ = [
 ]
 
 
+def _require_finite(name: str, array: np.ndarray) -> None:
+    if not np.isfinite(array).all():
+        raise ArgumentError(name, "must be finite", "NaN or infinity")
+
+
 def _pair(p: Any, q: Any) -> tuple[np.ndarray, np.ndarray]:
     """Two arrays (K,) of finite floats."""
     arrays = []
@@ -67,8 +72,7 @@ def _pair(p: Any, q: Any) -> tuple[np.ndarray, np.ndarray]:
             raise ArgumentError(
                 name, "must be one-dimensional, with at least one number", str(array.shape)
             )
-        if not np.isfinite(array).all():
-            raise ArgumentError(name, "must be finite", "NaN or infinity")
+        _require_finite(name, array)
         arrays.append(array)
     if arrays[0].size != arrays[1].size:
         rule = f"must have as many numbers as p, which has {arrays[0].size}"
@@ -305,8 +309,7 @@ def _points(points: Any, size: int, line: bool = False) -> np.ndarray:
         or (line and array.shape[1] > 1)
     ):
         raise ArgumentError("points", f"must have shape {shape}", str(np.shape(points)))
-    if not np.isfinite(array).all():
-        raise ArgumentError("points", "must be finite", "NaN or infinity")
+    _require_finite("points", array)
     return array
 
 
@@ -508,12 +511,14 @@ def bias_variance(truth: Any, estimates: Any, unbiased: bool = False) -> BiasVar
     """
     shares = distribution("truth", truth)
     runs = numbers_of("estimates", estimates)
-    if runs.ndim != 2 or runs.shape[1] != shares.size or not np.isfinite(runs).all():
-        rule = f"must be rows of {shares.size} finite numbers, one row for each run"
+    if runs.ndim != 2 or runs.shape[1] != shares.size:
+        rule = f"must be rows of {shares.size} numbers, one row for each run"
         raise ArgumentError("estimates", rule, f"the shape {runs.shape}")
+    _require_finite("estimates", runs)
     count = len(runs)
     if count < 1 + unbiased:
-        raise ArgumentError("estimates", f"must have at least {1 + unbiased} runs", str(count))
+        rule = f"must have at least {'2 runs' if unbiased else '1 run'}"
+        raise ArgumentError("estimates", rule, str(count))
     mean = runs.mean(axis=0)
     squared_bias = float(((mean - shares) ** 2).sum())
     variance = float(((runs - mean) ** 2).sum() / count)
@@ -560,9 +565,11 @@ def paired_errors(first: Any, second: Any) -> PairedErrors:
     (0.5, 0.225)
     """
     a, b = numbers_of("first", first), numbers_of("second", second)
-    if a.ndim != 1 or a.size < 2 or a.shape != b.shape or not np.isfinite([a, b]).all():
-        rule = "must be two equally long lists of finite numbers, at least 2 in each"
-        raise ArgumentError("first and second", rule, f"{a.shape} and {b.shape}")
+    if a.ndim != 1 or a.size < 2 or a.shape != b.shape:
+        rule = "must be two equally long lists of numbers, at least 2 in each"
+        raise ArgumentError("first and second", rule, f"the shapes {a.shape} and {b.shape}")
+    for name, errors in (("first", a), ("second", b)):
+        _require_finite(name, errors)
     difference = a - b
     mean = float(difference.mean())
     standard_error = float(difference.std(ddof=1)) / math.sqrt(a.size)

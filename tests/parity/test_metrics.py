@@ -164,16 +164,17 @@ def test_paired_errors_are_the_paired_t_test() -> None:
 
 
 def test_wrong_runs_are_refused() -> None:
-    for call in (
-        lambda: metrics.bias_variance([0.5, 0.5], [0.5, 0.5]),
-        lambda: metrics.bias_variance([0.5, 0.5], [[0.5, 0.5]], unbiased=True),
-        lambda: metrics.bias_variance([0.5, 0.5], [[np.nan, 0.5]]),
-        lambda: metrics.bias_variance([0.5, 0.5], np.zeros((0, 2))),
-        lambda: metrics.paired_errors([1.0], [1.0]),
-        lambda: metrics.paired_errors([1.0, 2.0], [1.0]),
-        lambda: metrics.paired_errors([1.0, np.inf], [1.0, 2.0]),
+    half = [0.5, 0.5]
+    for call, said in (
+        (lambda: metrics.bias_variance(half, half), "estimates: must be rows of 2 numbers"),
+        (lambda: metrics.bias_variance(half, [half], unbiased=True), "at least 2 runs; got 1"),
+        (lambda: metrics.bias_variance(half, [[np.nan, 0.5]]), "estimates: must be finite"),
+        (lambda: metrics.bias_variance(half, np.zeros((0, 2))), "at least 1 run; got 0"),
+        (lambda: metrics.paired_errors([1.0], [1.0]), "at least 2 in each"),
+        (lambda: metrics.paired_errors([1.0, 2.0], [1.0]), "two equally long lists"),
+        (lambda: metrics.paired_errors([1.0, np.inf], half), "first: must be finite; got NaN or"),
     ):
-        refused(WarnerError, "", call)
+        refused(WarnerError, said, call)
 
 
 # Projections and other post-processing against their definitions.
