@@ -914,7 +914,7 @@ class Mechanism(Hinting, ABC):
             rule = "cannot be used here, because the probability of a whole report is not stated"
             one = "Name one question: attribute=..."
             remedy = one if self.attribute_domains else "Make KeyValue with key='direct'"
-            raise ArgumentError("reports", rule, repr(self), remedy)
+            raise ArgumentError("reports", rule, type(self).__name__, remedy)
 
     def reports_about(self, columns: Mapping[str, np.ndarray], attribute: str) -> ReportsAbout:
         """The reports about one of several attributes that are randomised separately.

@@ -495,8 +495,9 @@ def made(name: str, mechanism: Any, domain: Domain) -> Mechanism:
         ready = mechanism(domain)
     if not isinstance(ready, Mechanism):
         rule = "must be a mechanism, or a function that makes one from the domain"
+        got = kind(ready) if ready is mechanism else f"a function that returns {kind(ready)}"
         remedy = "For example lambda domain: RandomizedResponse(domain, 1.0)"
-        raise ArgumentTypeError(f"mechanisms[{name!r}]", rule, kind(mechanism), remedy)
+        raise ArgumentTypeError(f"mechanisms[{name!r}]", rule, got, remedy)
     if ready.domain != domain:
         rule = f"must have the domain of its question, {domain!r}"
         raise MismatchError(f"mechanisms[{name!r}]", rule, repr(ready.domain))
@@ -730,9 +731,9 @@ def _check_repeatable(parts: Sequence[Mechanism]) -> None:
         if not mechanism.has_report_channel:
             rule = "cannot be repeated, because it sends a digit for each key and not one report"
             remedy = "Use key='direct'"
-            raise ArgumentError("mechanism", rule, repr(mechanism), remedy)
+            raise ArgumentError("mechanism", rule, type(mechanism).__name__, remedy)
         if mechanism.domain != parts[0].domain:
-            rule = "must be mechanisms with the same domain"
+            rule = "must be a list of mechanisms with the same domain"
             raise MismatchError("mechanism", rule, f"{mechanism.domain!r} and {parts[0].domain!r}")
 
 

@@ -239,7 +239,7 @@ class Gaussian(Numeric):
             if math.prod(sizes) <= _MOST_REPORTS:
                 break
         else:
-            rule = f"would need {math.prod(sizes)} different reports, more than {_MOST_REPORTS}"
+            rule = f"would need {math.prod(sizes):,} different reports, more than {_MOST_REPORTS:,}"
             remedy = "Use points with fewer coordinates, or a smaller epsilon"
             raise ArgumentTypeError("domain", rule, None, remedy)
         self.law = Rounded.normal(deviation, int(self.steps.max()) + self._beyond)

@@ -202,8 +202,8 @@ class ProjectiveGeometryResponse(Mechanism):
         points, supported = self._points.reports, self._points.space.orthogonal
         if points > _LARGEST_TABLE:
             rule = (
-                f"would make {points} different reports, but a tally counts at most "
-                f"{_LARGEST_TABLE}"
+                f"would make {points:,} different reports, but a tally counts at most "
+                f"{_LARGEST_TABLE:,}"
             )
             remedy = "Leave out the argument prime, or use HadamardResponse"
             raise ArgumentError("prime", rule, str(self.prime), remedy)
@@ -300,9 +300,9 @@ def _best_blocks(size: int, e: float, count: int | None) -> ProjectiveBlocks:
             for points in affordable
         ]
     if not best:
-        rule = f"is too large: it would need more than {_LARGEST_TABLE} different reports"
+        rule = f"is too large: it would need more than {_LARGEST_TABLE:,} different reports"
         remedy = "Use HadamardResponse, or merge values"
-        raise ArgumentError("domain", rule, f"{size} values", remedy)
+        raise ArgumentError("domain", rule, f"{size:,} values", remedy)
     return min(best, key=lambda candidate: candidate[:2])[2]
 
 

@@ -221,14 +221,13 @@ def _unknown(name: Any, version: Any, cls: type[Mechanism] | None) -> MismatchEr
     """The error of a header whose mechanism, or whose version of it, is not known."""
     if cls is not None:
         rule = (
-            f"names version {show(version)} of {name}, but the installed warner has version "
+            f"has version {show(version)} in this file, but the installed warner has version "
             f"{cls.version}"
         )
         remedy = "Use the version of warner that made the reports"
-        return MismatchError("header", rule, None, remedy)
-    rule = f"names a mechanism that is unknown here: {show(name)}, version {show(version)}"
+        return MismatchError(f"mechanism {show(name)}", rule, None, remedy)
     remedy = (
-        "Load the file that defines it with warner --load FILE.py, or use the version of warner "
-        "that made the reports"
+        "Load the file that defines the mechanism with warner --load FILE.py, or use the version "
+        "of warner that made the reports"
     )
-    return MismatchError("header", rule, None, remedy)
+    return MismatchError(f"mechanism {show(name)}", "is unknown here", None, remedy)

@@ -273,8 +273,8 @@ def test_a_prime_with_seeds_is_refused_and_both_are_named() -> None:
         (10, {"prime": 1}, "prime: must be from 2 to"),
         (10, {"prime": 2**25 + 1}, "prime: must be from 2 to"),
         (10, {"prime": True}, "prime"),
-        (2**25 + 5, {}, r"domain: .*33554432.*HadamardResponse"),
-        (10**5, {"prime": 9973}, r"prime: .*33554432.*Leave out the argument prime"),
+        (2**25 + 5, {}, r"domain: .*33,554,432.*HadamardResponse"),
+        (10**5, {"prime": 9973}, r"prime: .*33,554,432.*Leave out the argument prime"),
         (10, {"blocks": 0}, "blocks: must be from 1 to 10"),
         (10, {"blocks": 11}, "blocks: must be from 1 to 10"),
         # Of 4 blocks for 5 values, each has room for 2, so 3 are filled. The rest only adds noise.

@@ -83,7 +83,7 @@ def test_everything_is_forgotten_after_for_a_while() -> None:
 
         other = Other(DOMAIN, 1.0).header
         assert from_header(other).header == other
-    refused(MismatchError, r"unknown here: 'Other'.*--load FILE\.py", from_header, other)
+    refused(MismatchError, r"'Other': is unknown here.*--load FILE\.py", from_header, other)
     assert from_header(header).header == header
 
 
@@ -91,7 +91,7 @@ def test_a_version_is_respected() -> None:
     header = {**Forced(DOMAIN, 1.0).header, "version": 2}
     refused(
         MismatchError,
-        "names version 2 of Forced, but the installed warner has",
+        "mechanism 'Forced': has version 2 in this file, but the installed warner has",
         from_header,
         header,
     )
