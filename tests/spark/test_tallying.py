@@ -155,7 +155,11 @@ def test_randomized_in_the_workers(engine: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "value, words",
-    [(None, "without gaps"), (20, r"must be from 0 to 19"), (-1, r"must be from 0 to 19")],
+    [
+        (None, "must have a report in each row"),
+        (20, r"must be from 0 to 19"),
+        (-1, r"must be from 0 to 19"),
+    ],
 )
 def test_a_wrong_report_in_one_partition_is_named(
     engine: Any, value: Any, words: str, tmp_path: Path

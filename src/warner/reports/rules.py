@@ -17,7 +17,6 @@ from warner._core.text import MADE_BY
 
 GAP, BEYOND = -1, -2  # a row without a report, and one whose value is no report
 _FRACTION = -3  # a row whose value is in the range, and no whole number
-_INTEGERS = "must be a column of integers"
 _LARGEST = {"UInt8": 2**8 - 1, "UInt16": 2**16 - 1, "UInt32": 2**32 - 1}
 
 
@@ -118,7 +117,7 @@ class WholeNumbers:
     def refuse(self, code: np.ndarray, name: str, dtype: Any) -> None:
         """Refuse a column whose codes (m,) say that it has gaps, or values that are no reports."""
         if (code == GAP).any():
-            raise _gap(name, dtype)
+            raise _gap(name)
         if (code == _FRACTION).any():
             raise _no_whole_number(name, dtype)
         if (code == BEYOND).any():
@@ -132,7 +131,7 @@ class WholeNumbers:
         dtype = series.dtype
         require_numbers(name, dtype)
         if series.null_count():
-            raise _gap(name, dtype)
+            raise _gap(name)
         if dtype in (nw.Int128, nw.UInt128):  # unknown to NumPy
             if not 0 <= int(series.min()) <= int(series.max()) < self.size:
                 raise self.beyond(name)
@@ -166,7 +165,7 @@ def require_numbers(name: str, dtype: Any) -> None:
             "If these are answers, randomise them first. If these are reports, convert them to "
             "integers"
         )
-        raise ReportError(name, _INTEGERS, str(dtype), remedy)
+        raise ReportError(name, "must be a column of integers", str(dtype), remedy)
 
 
 def _no_whole_number(name: str, dtype: Any) -> ReportError:
@@ -174,9 +173,9 @@ def _no_whole_number(name: str, dtype: Any) -> ReportError:
     return ReportError(name, rule, str(dtype), remedy)
 
 
-def _gap(name: str, dtype: Any) -> ReportError:
-    rule, got = f"{_INTEGERS} without gaps", f"{dtype} with missing values"
-    return ReportError(name, rule, got, "Leave out the rows without a report")
+def _gap(name: str) -> ReportError:
+    rule, remedy = "must have a report in each row", "Leave out the rows without a report"
+    return ReportError(name, rule, "missing values", remedy)
 
 
 @dataclass(frozen=True)

@@ -195,7 +195,10 @@ def _said(value: Any) -> list[Any]:
 
 
 BAD = {
-    "a gap": (_spoiled("setting_report", _said(None)), "without gaps.*data row 8"),
+    "a gap": (
+        _spoiled("setting_report", _said(None)),
+        "must have a report in each row.*data row 8",
+    ),
     "out of range": (_spoiled("setting_report", _said(3)), r"must be from 0 to 2.*data row 8"),
     "negative": (_spoiled("setting_report", _said(-1)), r"must be from 0 to 2.*data row 8"),
     "a rule of rows": (

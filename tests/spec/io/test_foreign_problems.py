@@ -100,7 +100,11 @@ WRONG = {
         "data row 9 of column smokes_report has an answer instead of a report",
     ),
     "a fraction": ("csv", _csv(9, "1.5"), "data row 9 of column smokes_report has no whole number"),
-    "a gap": ("csv", _csv(9, ""), "without gaps; got Int64 with .* first wrong row is data row 9"),
+    "a gap": (
+        "csv",
+        _csv(9, ""),
+        "must have a report in each row; got missing values.* first wrong row is data row 9",
+    ),
     "beyond": (
         "csv",
         _csv(9, "3"),

@@ -49,7 +49,7 @@ def test_the_columns_of_a_schema_come_before_those_of_a_file() -> None:
         (pl.DataFrame({"x": [0], "y": [1]}), None, ReportError, "column report; got no report among x, y"),
         (pl.DataFrame({"x": [0], "y": [1]}), "z", ReportError, "no z among x, y"),
         (pl.DataFrame({"x": [0], "y": [1]}), {"size": "x"}, ArgumentError, "must be a dict whose keys are the columns of the reports: report"),
-        (pl.DataFrame({"x": [0, None]}), None, ReportError, "without gaps"),
+        (pl.DataFrame({"x": [0, None]}), None, ReportError, "must have a report in each row"),
         (pl.DataFrame({"x": ["0"]}), None, ReportError, "got String. If these are answers"),
         (pl.DataFrame({"x": [2]}), None, ReportError, "must be from 0 to 1"),
         (pl.DataFrame({"x": []}, schema={"x": pl.Int64}), None, Exception, "no reports"),

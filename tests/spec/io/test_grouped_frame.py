@@ -111,7 +111,7 @@ WRONG = {
     "beyond": (pa.array([1, 10], pa.uint8()), "must be from 0 to 9"),
     "below": (pa.array([1, -1], pa.int8()), "must be from 0 to 9"),
     "2^64 - 1": (pa.array([1, 2**64 - 1], pa.uint64()), "must be from 0 to 9"),
-    "a gap": (pa.array([1, None], pa.int64()), "without gaps"),
+    "a gap": (pa.array([1, None], pa.int64()), "must have a report in each row"),
     "no whole number": (
         pa.array([Decimal(1), Decimal("0.5")], pa.decimal128(9, 1)),
         "whole|got Obj",

@@ -135,7 +135,7 @@ def test_few_rows_are_handed_over_where_each_holds_many_reports() -> None:
 @pytest.mark.parametrize(
     "column, words",
     [
-        (pa.array([1, None]), "without gaps"),
+        (pa.array([1, None]), "must have a report in each row"),
         (
             pa.array([1, 2, 3, 4, 20]),
             r"must be from 0 to 19; got another number in row 0 of the partition",
