@@ -253,8 +253,13 @@ def read_whole(path: str | os.PathLike[str]) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as error:
-        is_absent = isinstance(error, FileNotFoundError)
-        reason = error.strerror or type(error).__name__
-        remedy = remedy_of_no_file(path) if is_absent else "Check the path"
-        problem = FileError(without_secrets(str(path)), "cannot be opened", reason, remedy)
+        problem = unopened(without_secrets(str(path)), error)
     raise problem
+
+
+def unopened(shown: str, error: OSError) -> FileError:
+    """Return the error for a file that the system does not open."""
+    if isinstance(error, FileNotFoundError):
+        return FileError(shown, "does not exist", None, remedy_of_no_file(shown))
+    reason = error.strerror or type(error).__name__
+    return FileError(shown, "cannot be opened", reason, "Check the path")

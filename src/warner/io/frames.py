@@ -22,7 +22,7 @@ from warner._core.errors import (
 )
 from warner._core.extras import pa, pc
 from warner._core.foreign_tables import ColumnNames, about_repeated, frame_of, header_of, index_of
-from warner._core.text import MADE_BY
+from warner._core.text import MADE_BY, meant
 from warner.domains import Domain
 from warner.domains.interval import Dates
 from warner.io.parquet_format import StreamedColumns
@@ -76,10 +76,12 @@ def require_questions(columns: Iterable[str], mechanisms: Mechanisms) -> None:
     if unknown := [name for name in columns if name not in mechanisms]:
         rule = f"must be for a question of the study: {', '.join(mechanisms)}"
         remedy = (
-            "A public column must be called as in the study. To rename one, make a view or a new "
-            "file, for example with SELECT *, day AS week"
+            "A public column must be called as in the study. To rename a public column, make a "
+            "view or a new file, for example with SELECT *, day AS week"
         )
-        raise ArgumentError("column", rule, show(unknown[0]), remedy)
+        raise ArgumentError(
+            "column", rule, show(unknown[0]), meant(unknown[0], mechanisms) or remedy
+        )
 
 
 def attribute_columns(attribute: str, mechanism: Mechanism) -> dict[str, str]:

@@ -183,7 +183,7 @@ def _undamaged(path: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Reco
         if not Path(path).exists():
             raise
     raise FileError(
-        path, "has a page that was damaged", None, "Copy it here again, or save it again"
+        path, "has a part that was damaged", None, "Copy it here again, or save it again"
     )
 
 

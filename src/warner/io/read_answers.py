@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Literal, NamedTuple
 
 import numpy as np
 
-from warner._core.atomic_files import remedy_of_no_file
+from warner._core.atomic_files import unopened
 from warner._core.errors import ArgumentError, EmptyError, FileError, ValuesError, WarnerError
 from warner._core.extras import pa, pc
 from warner._core.sampling import rows_at_a_time
@@ -319,11 +319,7 @@ def _problem(shown: str, error: Exception, bare: bool) -> WarnerError:
     if Path(shown).is_dir():
         return FileError(shown, "is a folder", None, "Give one file of answers")
     if isinstance(error, FileNotFoundError | IsADirectoryError | PermissionError):
-        reason = error.strerror or type(error).__name__
-        if isinstance(error, FileNotFoundError):
-            reason = "no such file"  # Arrow says it in other words
-            return FileError(shown, "cannot be opened", reason, remedy_of_no_file(shown))
-        return FileError(shown, "cannot be opened", reason, "Check the path")
+        return unopened(shown, error)
     if "Empty CSV" in str(error):
         return EmptyError(shown, "is empty", None, "Give a file with at least one row")
     if ragged := _RAGGED.search(str(error)):
@@ -699,7 +695,7 @@ def other_columns(path: str, columns: Sequence[str], further: Iterable[str] = ()
     table = _table_of(path, [*columns, *further])  # which are all looked for in a workbook
     names = list(columns) if table is None else table.names
     if not Path(path).exists() and path != "-":
-        raise _problem(path, FileNotFoundError(2, "No such file or directory"), False)
+        raise unopened(path, FileNotFoundError())
     _refuse_title(path, names, columns)
     # A file without a line of names has answers there, so no name is shown unless all columns are
     # named.

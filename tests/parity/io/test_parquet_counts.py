@@ -141,7 +141,7 @@ def test_files_that_cannot_be_read_are_left_to_the_group_by(tmp_path: Path) -> N
     torn.write_bytes(data[: len(data) // 2])
     assert count_columns([path, str(torn)], {"a": 7}) is None
     torn.write_bytes(data[:100] + bytes(2_000) + data[2_100:])
-    with pytest.raises(errors.FileError, match="has a page that was damaged"):
+    with pytest.raises(errors.FileError, match="has a part that was damaged"):
         count_columns([str(torn)], {"a": 7})
     assert count_columns([str(tmp_path / "none.parquet")], {"a": 7}) is None
 

@@ -193,7 +193,7 @@ def test_a_page_that_does_not_fit_its_checksum_is_refused(folder: Path) -> None:
     place = data.index(np.array(said).tobytes())
     Path("changed.parquet").write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
     done = run("tally", "changed.parquet", *counted, ok=False)
-    assert "changed.parquet: has a page that was damaged" in done.stderr
+    assert "changed.parquet: has a part that was damaged" in done.stderr
 
 
 def test_a_missing_whole_number_of_pandas_is_no_damage(folder: Path) -> None:
@@ -239,7 +239,8 @@ def test_columns_that_are_missing_are_named_beside_those_that_are_there(folder: 
 
 
 @pytest.mark.parametrize(
-    "bad, rule", [(3, "must be from 0 to 2"), (None, "without gaps"), (-1, "must be from")]
+    "bad, rule",
+    [(3, "must be from 0 to 2"), (None, "must have a report in each row"), (-1, "must be from")],
 )
 def test_reports_that_nobody_can_have_sent_are_refused(
     folder: Path, bad: int | None, rule: str
@@ -271,7 +272,7 @@ def test_numbers_that_are_not_whole_are_no_reports(tmp_path: Path) -> None:
         words = (
             "data row 2 of column report has no whole number. The file may be damaged"
             if text
-            else "without gaps"
+            else "must have a report in each row"
         )
         with pytest.raises(ReportError, match=words) as caught:
             tally_foreign(open_foreign(str(path)), {"q": coin})

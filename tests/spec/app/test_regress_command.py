@@ -570,7 +570,7 @@ MISTAKES = [
         "must be an answer to said, or COLUMN=VALUE",
     ),
     (("all.csv", "said ~ age", "--design", "croswise:1/4"), "Is 'crosswise' meant?"),
-    (("none.csv", "said ~ age", "--design", "crosswise:1/4"), "none.csv: cannot be opened"),
+    (("none.csv", "said ~ age", "--design", "crosswise:1/4"), "none.csv: does not exist"),
     (("all.csv", "said ~ agee", "--design", "crosswise:1/4"), "Is 'age' meant?"),
     (("all.csv", "siad ~ age", "--design", "crosswise:1/4"), "Is 'said' meant?"),
     (("all.csv", "siad ~ aeg", "--design", "crosswise:1/4"), "Check the names in the first line"),

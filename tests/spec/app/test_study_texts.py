@@ -103,7 +103,7 @@ def test_tags_go_through_files_and_are_given_back(here: Path) -> None:
         in run("estimate", "t.json", "--background", "gym=home.csv", ok=False).output
     )
     assert (
-        "cannot be opened"
+        "does not exist"
         in run("estimate", "t.json", "--background", "home=nowhere.csv", ok=False).output
     )
     run("randomize", "study.toml", "answers.csv", "-o", "plain.parquet")

@@ -118,5 +118,5 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     (tmp_path / "empty.csv").write_text("x\n")
     with pytest.raises(EmptyError, match="holds no answers"):
         kinds_of(str(tmp_path / "empty.csv"), ["x"])
-    with pytest.raises(FileError, match="cannot be opened"):
+    with pytest.raises(FileError, match="does not exist"):
         kinds_of(str(tmp_path / "none.csv"), ["x"])

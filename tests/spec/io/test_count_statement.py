@@ -326,6 +326,8 @@ def test_what_a_statement_cannot_say_is_refused(folder: Path) -> None:
         _statement(PLAN.mechanisms, "read_parquet('lake/**/*.parquet')", "duckdb")
     with pytest.raises(ArgumentError, match=r"must be for a question of the study.* make a view"):
         _statement(PLAN.mechanisms, "reports", "duckdb", {"colour": "x"})
+    with pytest.raises(ArgumentError, match=r"got 'settin'\. Is 'setting' meant"):
+        _statement(PLAN.mechanisms, "reports", "duckdb", {"settin": "x"})
     for options in (["--by", "town"], ["--by", "ward,ward"], ["--column", "colour=x"]):
         run("sql", "study.toml", "--dialect", "duckdb", "--table", "t", *options, ok=False)
     assert "needs --study" in run("tally", "--counts", "c.csv", ok=False).output
