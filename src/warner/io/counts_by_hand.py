@@ -603,7 +603,9 @@ def read_said(
     question: str | None
     left_out: Counter[tuple[str, ...]] = Counter()
     if counted is None:
-        question, rows, left_out = _of_people(path, names, lines, mechanism, name, by, drop_missing)
+        question, rows, left_out = _of_people(
+            path, names, lines, mechanism, name, by, weights, drop_missing
+        )
         public, column_of = by, names.index(question)
         said = [cells[column_of] for _, cells in lines]
     else:
@@ -619,7 +621,7 @@ def read_said(
                 remedy = "Leave out --weights, because a table of counts takes no weights"
                 raise FileError(f"{path}: column {column!r}", rule, None, remedy)
             if column not in public:
-                remedy = meant(column, public) or _without_groups(column)
+                remedy = meant(column, public) or _without(column, weights)
                 raise FileError(path, f"has no column {show(column)}", None, remedy)
     has_comma = has_decimal_comma(path, names)
     of_groups = by or (public if is_grouped else [])
@@ -698,12 +700,12 @@ def _repeated(lines: Lines) -> str:
 _Row = tuple[int, int, int, tuple[str, ...]]  # the line, the code, the people, the public values
 
 
-def _without_groups(column: str) -> str:
-    """What to do about a table without the column of groups."""
-    return (
-        f"Add the column {show(column)} to the table, or leave out {show(column)} in the command. "
-        "Without --by, all people are estimated together"
-    )
+def _without(column: str, weights: str | None) -> str:
+    """What to do about a table without the column of weights, or of groups."""
+    added = f"Add the column {show(column)} to the table, or leave out"
+    if column == weights:
+        return f"{added} --weights"
+    return f"{added} {show(column)} in the command. Without --by, all people are estimated together"
 
 
 def _of_people(
@@ -713,6 +715,7 @@ def _of_people(
     mechanism: Mechanism,
     name: str | None,
     by: Sequence[str],
+    weights: str | None,
     drop_missing: bool,
 ) -> tuple[str, list[_Row], Counter[tuple[str, ...]]]:
     """The question of a table of people, its rows, and people without answers by public values."""
@@ -720,7 +723,7 @@ def _of_people(
         if column not in names:
             rule = f"has no column {show(column)}"
             remedy = (
-                _without_groups(column)
+                _without(column, weights)
                 if column in by
                 else "Check the names in the first line of the table"
             )

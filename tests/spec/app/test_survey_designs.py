@@ -386,6 +386,8 @@ def test_a_weight_that_is_none_is_named_by_its_line(
     assert "no entry in 2 of 4 rows, first in line 4" in refused
     assert refused.endswith("add --drop-missing.\n")
     assert run("estimate", "p.csv", *design, "--drop-missing").exit_code == 0
+    refused = run("estimate", "p.csv", *design[:-1], "size", ok=False).output
+    assert "no column 'size'. Add the column 'size' to the table, or leave out --weights" in refused
 
 
 def test_shares_of_those_who_answered_stand_below_weighted_shares(here: Path) -> None:
