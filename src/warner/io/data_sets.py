@@ -97,22 +97,27 @@ def files_of(path: str, left_out: list[str] | None = None) -> list[DataFile]:
         starts = [path] if Path(path).is_dir() else matching(path)
         names = dict.fromkeys(name for start in starts for name in _below(start))
         every = [DataFile(name, folder_values(name)) for name in names]
-    suffixes = [form.suffix for form in FORMATS]
-    files = [file for file in every if ending(file.path) in suffixes]
+    files = [file for file in every if _may_have_reports(file.path)]
     if left_out is not None:
-        left_out += [file.path for file in every if ending(file.path) not in suffixes]
+        left_out += [file.path for file in every if not _may_have_reports(file.path)]
     if not files:
-        rule = f"has no files whose names end in {', '.join(suffixes)}"
+        rule = f"has no files whose names end in {', '.join(form.suffix for form in FORMATS)}"
         packed = [file.name for file in every if ending(file.path) in (".gz", ".zst", ".zip")]
         remedy = f"Unpack the compressed files, such as {packed[0]}" if packed else "Check the path"
         raise FileError(redacted_address(path), rule, None, _of_folders(path) or remedy)
     return files
 
 
+def _may_have_reports(name: str) -> bool:
+    return ending(name) in [form.suffix for form in FORMATS]
+
+
 def _of_folders(pattern: str) -> str | None:
     """Where files are that a pattern missed, because they lie in folders of its folder."""
     deeper = str(Path(pattern).parent / "**" / Path(pattern).name)
-    if Path(pattern).is_dir() or is_remote(pattern) or "**" in pattern or not matching(deeper):
+    if is_remote(pattern) or "**" in pattern:
+        return None
+    if not any(_may_have_reports(n) for start in matching(deeper) for n in _below(start)):
         return None
     return f"The files lie in folders below. Name the folder, or write '{deeper}'"
 

@@ -98,6 +98,9 @@ def test_folders_and_patterns_are_counted_whole(lake: Path) -> None:
     assert load_tallies("t.json") == _wanted()
     assert "counted twice" in _tally("lake", "lake/ward=north", ok=False).stderr
     assert "has no files" in _tally("lake/*.parquet", ok=False).stderr
+    Path("empty").mkdir()
+    assert "has no files whose names end in" in (said := _tally("empty", ok=False).stderr)
+    assert "Check the path" in said and "folders below" not in said
 
 
 def test_the_folders_that_the_command_names_say_public_values_too(lake: Path) -> None:
