@@ -16,7 +16,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from warner._core.atomic_files import remedy_of_no_file
+from warner._core.atomic_files import unopened
 from warner._core.errors import WarnerError, message
 from warner._core.text import without_secrets
 from warner.app.running import load_all, stopped_cleanly
@@ -144,12 +144,14 @@ class PlainErrors(click.Command):
             is_full = error.errno == errno.ENOSPC
             # Of a file that gets its name at the end, the second name is the one that was typed.
             path = error.filename2 or error.filename or ("disk" if is_full else "file")
+            if isinstance(error, FileNotFoundError) and error.filename is not None:
+                raise click.ClickException(
+                    str(unopened(without_secrets(str(path)), error))
+                ) from None
             problem, remedy = (
                 error.strerror or type(error).__name__,
                 _REMEDIES.get(error.errno or 0, ""),
             )
-            if isinstance(error, FileNotFoundError) and error.filename is not None:
-                remedy = remedy_of_no_file(path)
             raise click.ClickException(
                 message(without_secrets(str(path)), problem, None, remedy)
             ) from None

@@ -271,7 +271,10 @@ def test_a_form_that_unzips_to_a_gigabyte_is_refused_unread(
 def test_a_missing_file_a_suffix_and_a_missing_package_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "No such file" in run("study", "from-xlsform", "none.xlsx", ok=False).stderr
+    assert (
+        "none.xlsx: does not exist. Check the path."
+        in run("study", "from-xlsform", "none.xlsx", ok=False).stderr
+    )
     assert (
         "form.pdf: must be a form with the ending .xlsx, .xlsm, .xls, .csv or .md"
         in run("study", "from-xlsform", "form.pdf", ok=False).stderr
