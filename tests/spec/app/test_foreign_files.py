@@ -291,6 +291,8 @@ def test_files_without_a_header_need_a_study_and_count_once(folder: Path) -> Non
     _write(TABLE)
     for path in ("one.parquet", "spark.parquet"):
         assert "--study" in run("tally", path, ok=False).stderr
+        done = run("tally", path, "--column", "setting=said", ok=False)
+        assert "--column: needs --study, which says what the reports are" in done.stderr
     Path("copy.parquet").write_bytes(Path("one.parquet").read_bytes())
     done = run(
         "tally",

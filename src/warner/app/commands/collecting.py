@@ -560,8 +560,9 @@ def tally(
     if checkpoint is not None:
         require_folder_of(checkpoint)
     plan = None if study is None else Study.load(study)
-    if plan is None and require_headers is False:
-        raise ArgumentError("--of-this-study", "needs --study, which says what the reports are")
+    for option, is_given in (("--of-this-study", require_headers is False), ("--column", columns)):
+        if plan is None and is_given:
+            raise ArgumentError(option, "needs --study, which says what the reports are")
     if counts:
         others = {
             "--checkpoint": checkpoint,
