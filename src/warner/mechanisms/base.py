@@ -829,7 +829,7 @@ class Mechanism(Hinting, ABC):
         """
         if ways is not None:
             rule = "can be used only with several questions, but these reports are about one"
-            raise ArgumentError("ways", rule, str(ways), "Leave out the argument ways")
+            raise ArgumentError("ways (--ways)", rule, str(ways), "Leave out ways (--ways)")
         return None
 
     def channel_for(
