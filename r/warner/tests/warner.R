@@ -120,7 +120,7 @@ simulated <- as.data.frame(suppressMessages(warner_audit("reports.parquet")))
 stopifnot(!simulated$holds, grepl("simulated", simulated$violation))
 
 # Mistakes.
-refused("none.json: cannot be opened", warner_estimate("none.json"))
+refused("none.json: does not exist", warner_estimate("none.json"))
 refused("No such option '--colour'", warner_estimate("tally.json", colour = "red"))
 refused("options must be named", warner_estimate("tally.json", 0.9))
 writeLines(c("[attributes.a]", "vals = 3", "[attributes.b]", "epsilon = -1"), "wrong.toml")

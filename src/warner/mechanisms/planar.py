@@ -369,7 +369,7 @@ class Planar(Mechanism):
                 epsilon = math.inf
         self._found = math.nextafter(epsilon, math.inf) if epsilon < self.requested else epsilon
         if self._found > self.requested:
-            rule = f"cannot be kept: after rounding it would be {self._found!r}"
+            rule = f"cannot be kept: after rounding, epsilon would be {self._found:.6g}"
             remedy = "Pass another epsilon"
             raise BudgetError("epsilon", rule, repr(self.requested), remedy)
 
