@@ -115,7 +115,7 @@ def _may_have_reports(name: str) -> bool:
 def _of_folders(pattern: str) -> str | None:
     """Where files are that a pattern missed, because they lie in folders of its folder."""
     deeper = str(Path(pattern).parent / "**" / Path(pattern).name)
-    if is_remote(pattern) or "**" in pattern:
+    if Path(pattern).is_dir() or is_remote(pattern) or "**" in pattern:
         return None
     if not any(_may_have_reports(n) for start in matching(deeper) for n in _below(start)):
         return None

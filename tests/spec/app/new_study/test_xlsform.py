@@ -272,7 +272,7 @@ def test_a_missing_file_a_suffix_and_a_missing_package_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert (
-        "none.xlsx: does not exist. Check the path."
+        "none.xlsx: does not exist. Check the name."
         in run("study", "from-xlsform", "none.xlsx", ok=False).stderr
     )
     assert (
