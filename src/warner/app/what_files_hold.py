@@ -67,8 +67,6 @@ _T = TypeVar("_T", bound=Tally)
 
 def read_tallies(path: str, with_a_study: str = "") -> dict[str, Tally]:
     """The tallies in a tally file, or on standard input for ``-``, by attribute."""
-    from warner.studies.problems import study_data, study_text
-
     if path == "-":
         return parse_tallies(_standard_input().read(), "standard input")
     if Path(path).is_dir():
@@ -82,6 +80,8 @@ def read_tallies(path: str, with_a_study: str = "") -> dict[str, Tally]:
             remedy = f"To count reports, run: warner tally {shlex.quote(path)}. {RANDOMISE_FIRST}"
             raise FileError(path, rule, None, remedy)
         formats.refuse_unread(path)
+        from warner.studies.problems import study_data, study_text
+
         with contextlib.suppress(StudyError):
             study_data(study_text(path), path)
             rule = "is a study file, which says how answers are randomised and holds no counts"
