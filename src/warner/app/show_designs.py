@@ -599,7 +599,7 @@ def _about_permanent(mechanism: Permanent, rounds: int, where: str) -> str:
     of_rounds, of_ever = mechanism.of_rounds(rounds), mechanism.of_rounds(None)
     one, many, ever = (certainty(g.total) for g in (mechanism.guarantee, of_rounds, of_ever))
     # A tally does not say how many rounds its study has.
-    after_all = f"{many} after all {rounds:,} rounds, and " if rounds > 1 else ""
+    after_all = f"{many} after all {rounds:,} rounds, and " if rounds > 1 and many != ever else ""
     tells = (
         "somebody who first thought two answers equally likely, and then sees one report, can be "
         f"at most {one} sure of one of the two. If the answer stays the same, this limit is "
@@ -617,9 +617,8 @@ def _about_permanent(mechanism: Permanent, rounds: int, where: str) -> str:
     return (
         f"{tells} If the answer changes, a device reports on up to {mechanism.values} different "
         f"answers (values in [repeat]), and a person spends up to epsilon {several:.4g}{where}. "
-        "Somebody who thought two series of answers equally likely, and then sees all reports, can "
-        f"be at most {certainty(several)} sure of one of the two series, if both change in the "
-        "same rounds."
+        "For two series of answers that change in the same rounds, the limit is then "
+        f"{certainty(several)}."
     )
 
 

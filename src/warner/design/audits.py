@@ -789,9 +789,10 @@ def audit(
     if claim is None:
         if shuffled is not None and rounds > 1 and permanent_of("", mechanism):
             rule = (
-                "must be 1 for a Permanent mechanism, because its rounds use one permanent report"
+                "must be 1 beside shuffled= for a Permanent mechanism, because all its rounds use "
+                "one permanent report"
             )
-            remedy = "mechanism.of_rounds() says what several rounds tell without shuffling"
+            remedy = f"For {rounds} rounds without shuffling, see mechanism.of_rounds({rounds})"
             raise ArgumentError("rounds", rule, show(rounds), remedy)
         crowd = None if shuffled is None else of_crowd(mechanism, shuffled, delta, rounds)
         audited = audit_exact(mechanism, samples)

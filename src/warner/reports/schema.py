@@ -362,7 +362,9 @@ class _OneArray(ReportSchema):
             histogram = source.counts({name: values})
             totals = histogram.sum(axis=1)
             if sizes is not None and (totals != sizes).any():
-                raise ReportError("reports", "must have the same number of rows in all columns")
+                rule = f"must have as many entries in column {name!r} as in {names[0]!r}"
+                got = f"{totals.sum():,} and {sizes.sum():,}"
+                raise ReportError("reports", rule, got, "Leave out rows with an empty cell")
             sizes = totals
             yield histogram
 

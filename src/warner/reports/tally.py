@@ -1471,13 +1471,12 @@ def require_same(
             if key in _NAMED:
                 our_value, other = (show(header.get(key)) for header in (ours, theirs))
                 said = f"{who[0]} {_NAMED[key]} {our_value}, and {who[1]} {other}"
-            rule = f"do not belong together: {said}"
-            if key == "parameters" and ours.get("mechanism") == "Optimal":
+            if ours.get("mechanism") == "Optimal" and key == "parameters":
+                said = "their tables of chances (Optimal) differ"
                 remedy = (
-                    "Two computers may compute different rows of chances for Optimal, which are "
-                    "equally good. Estimate each tally by itself. Next time, put the rows that "
-                    "'warner study check --rows' prints into the study"
+                    "Estimate each tally by itself. In the next survey, put the rows that 'warner "
+                    "study check --rows' prints into the study, so that all computers use one table"
                 )
-            raise MismatchError(name, rule, None, remedy)
+            raise MismatchError(name, f"do not belong together: {said}", None, remedy)
     rule = "do not belong together: their mechanisms or values differ"
     raise MismatchError(name, rule, None, remedy)

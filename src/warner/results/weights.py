@@ -387,8 +387,10 @@ def _one(weights: np.ndarray) -> np.ndarray:
 def _person_weights(table: GroupTable, weights: Mapping[Any, float]) -> np.ndarray:
     """The weight (G,) of a person of each group."""
     if not isinstance(weights, Mapping):
-        rule = "must be a dict {public values: weight of a person}"
-        raise ArgumentTypeError("weights", rule, kind(weights))
+        first = table.keys[0][0] if len(table.keys[0]) == 1 else table.keys[0]
+        rule = "must be a dict with the weight of each person in a group, by the group"
+        remedy = f"For example {{{first!r}: 1.5, ...}}"
+        raise ArgumentTypeError("weights", rule, kind(weights), remedy)
     numbers = np.full(len(table.keys), np.nan)
     for key, weight in weights.items():
         numbers[table.place(key, "weights")] = real("weights", weight, least=0)

@@ -215,7 +215,11 @@ class LivePublisher:
                     self._follow()
                     return
                 self._stored = content
-                _LOG.info("step %s of the results is published", step.number)
+                _LOG.info(
+                    "the live page has a new result (the number %s), from %s reports",
+                    step.number,
+                    step.n,
+                )
                 self._show(step)
         else:
             self._change(status=status, is_final=self._collector.is_final)
