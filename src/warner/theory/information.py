@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from warner._core.checks import choice, integer, numbers_of, real
+from warner._core.checks import choice, distribution, integer, numbers_of, real
 from warner._core.errors import ArgumentError, IdentifiabilityError
 from warner._core.progress import in_blocks
 from warner.channels import Channel, FloatArray, stacked
@@ -30,7 +30,6 @@ from warner.theory.inversion import (
     People,
     groups_of,
     report_channel,
-    shares_of,
     tally_channel,
 )
 
@@ -158,7 +157,7 @@ def effective_sample_size(
     214
     """
     domain, groups = groups_of(mechanisms, n)
-    shares = shares_of(theta, domain)
+    shares = distribution("theta", theta, domain.size)
     spread = 1 - float(shares @ shares)
     if spread <= _NONE:
         raise ArgumentError("theta", "must have at least two shares above 0")
@@ -201,7 +200,7 @@ def _information(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Shares (K,), I (K, K), and the matrix (K, K) of the directions where I is infinite."""
     domain, groups = groups_of(mechanisms, n)
-    shares = shares_of(theta, domain)
+    shares = distribution("theta", theta, domain.size)
     total, infinite = np.zeros((domain.size,) * 2), np.zeros((domain.size,) * 2)
     for subject, people in groups:
         channel = tally_channel(subject)
@@ -319,7 +318,7 @@ def second_order_error(mechanisms: Mechanisms, theta: ArrayLike, n: People) -> t
     (True, True)
     """
     domain, groups = groups_of(mechanisms, n)
-    theta = shares_of(theta, domain)
+    theta = distribution("theta", theta, domain.size)
     if (theta <= 0).any():
         rule = "must have no share of 0 for a second-order error"
         raise ArgumentError("theta", rule, None, "Replace shares of 0 by small shares")

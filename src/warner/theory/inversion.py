@@ -139,11 +139,6 @@ def report_channel(subject: Subject) -> Channel:
     return channel
 
 
-def shares_of(theta: object, domain: Domain) -> np.ndarray:
-    """``theta`` as a distribution (K,) on the domain."""
-    return distribution("theta", theta, domain.size)
-
-
 _ENTRIES = 2**24  # of an array of weights of reports
 
 

@@ -21,14 +21,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from warner._core.checks import integer, real
+from warner._core.checks import distribution, integer, real
 from warner._core.errors import ArgumentError
 from warner.domains import Domain
 from warner.mechanisms.optimal import loss_matrix
 from warner.mechanisms.row_bounds import Bound, bounds_of
 from warner.mechanisms.row_design import Problem
 from warner.privacy.guarantees import sensitive_mask
-from warner.theory.inversion import MAX_PEOPLE, shares_of
+from warner.theory.inversion import MAX_PEOPLE
 
 _LARGEST = 1024  # values
 _SHARP = 1e-3  # the gap up to which a bound is called sharp
@@ -108,7 +108,7 @@ def local_bound(
     real("epsilon", epsilon, above=0)
     integer("n", n, 1, MAX_PEOPLE)
     integer("number of values", domain.size, 2, _LARGEST, "Merge neighbouring values")
-    shares = shares_of(theta, domain)
+    shares = distribution("theta", theta, domain.size)
     open_values = np.zeros(domain.size, dtype=bool)
     if sensitive is not None:
         open_values = ~sensitive_mask(domain, sensitive)
