@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -23,17 +23,8 @@ from warner.estimators.base import (
 from warner.estimators.em import em_step, warm_up
 from warner.metrics import project
 
-
-class _Certified(Protocol):
-    """A point of a solver: a distribution (K,), and its gap in nats per report."""
-
-    @property
-    def shares(self) -> np.ndarray: ...
-    @property
-    def gap(self) -> float: ...
-
-
-_State = TypeVar("_State", bound=_Certified)
+# A point of a solver: it has a distribution (K,), ``shares``, and its ``gap`` in nats per report.
+_State = TypeVar("_State", "_Point", "_Interior", "_Sequential", "_Active")
 # The distribution (K,) with the smallest gap, the steps taken, and whether it reached the target.
 Solution: TypeAlias = tuple[np.ndarray, int, bool]
 
