@@ -169,18 +169,7 @@ class KroneckerChannel(Channel):
     def _marginal(
         self, w: FloatArray, shape: Sequence[int], keep: Sequence[int]
     ) -> tuple[LikelihoodOperator, FloatArray] | None:
-        if self.factors(shape) is None:
-            return self._marginal_of_clusters(w, shape, keep)
-        channels = [self.channels[axis] for axis in keep]
-        weights = summed(w, self._reports, keep)
-        return (channels[0] if len(channels) == 1 else KroneckerChannel(channels)), weights
-
-    def _marginal_of_clusters(
-        self, w: FloatArray, shape: Sequence[int], keep: Sequence[int]
-    ) -> tuple[LikelihoodOperator, FloatArray] | None:
-        """:meth:`_marginal` where a factor is of several attributes, or None."""
-        # None also where a factor's kept attributes are not side by side: such a table is no
-        # product.
+        # None where a factor's kept attributes are not side by side: such a table is no product.
         clusters = self.clusters(shape)
         if clusters is None:
             return None
@@ -485,10 +474,7 @@ class RepeatedRows(LikelihoodOperator):
         is_enumerable = all(one.rows_per_report == 1 for one in parts)
         if not is_enumerable or prod(one.shape[0] for one in parts) * self.shape[1] > _LISTED:
             return ParallelChannel(parts)
-        table = np.ones((1, self.shape[1]))
-        for one in parts:
-            table = (table[:, None, :] * one.dense()[None, :, :]).reshape(-1, self.shape[1])
-        return DenseChannel(table)
+        return DenseChannel(products_of_columns([one.dense() for one in parts]))
 
     def complete(self) -> Channel:
         if self._joint_channel is None:

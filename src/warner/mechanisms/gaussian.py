@@ -15,6 +15,7 @@ from warner._core.errors import ArgumentTypeError, BudgetError
 from warner._core.exact import log_ratio, normal_masses, share_of
 from warner._core.sampling import Edges, Source
 from warner.channels import Channel, DenseChannel, KhatriRaoChannel
+from warner.channels.tuples import products_of_columns
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.device_program import delta_of_noise, numbers, program
@@ -388,11 +389,7 @@ class Gaussian(Numeric):
                 for column in points
             ]
             return fractions(np.stack(columns, axis=1), total * parts)
-        tables = [fractions(table, total) for table in masses]
-        out = np.ones((1, self.domain.size), dtype=object)
-        for table in tables:
-            out = (out[:, None, :] * table[None, :, :]).reshape(-1, self.domain.size)
-        return out
+        return products_of_columns([fractions(table, total) for table in masses])
 
 
 def calibrate(epsilon: float, delta: float) -> float:
