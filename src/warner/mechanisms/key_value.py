@@ -31,7 +31,7 @@ from warner.channels import TiedChannel
 from warner.domains import Domain, Padded, Product
 from warner.domains.base import require_domain
 from warner.mechanisms.base import Mechanism
-from warner.mechanisms.direct import direct_sample, two_widths
+from warner.mechanisms.direct import direct_law, direct_sample, two_widths
 from warner.mechanisms.numeric import Piecewise, StochasticRounding, WindowMechanism
 from warner.privacy.report_laws import ReportDistribution, TwoProbabilities
 from warner.reports.reports import Reports
@@ -186,8 +186,8 @@ class KeyValue(Mechanism):
             share = divide(1, odds + d - 1)
             check_representable(self.requested, share)
             self._keep_width, self._other_width = two_widths(share, odds)
-            total = self._keep_width + (d - 1) * self._other_width
-            keep, other = Fraction(self._keep_width, total), Fraction(self._other_width, total)
+            of_keys = direct_law(d, self._keep_width, self._other_width)
+            keep, other = of_keys.high, of_keys.low
             self.schema = IntegerColumns((_KEY, _VALUE), (d, self.cells))
         self.law = KeyValueDistribution(
             keep, other, self._value.law, self.cells, self.key == "unary"

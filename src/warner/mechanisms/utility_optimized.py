@@ -34,7 +34,7 @@ from warner.mechanisms.bit_vectors import (
     insert_value,
 )
 from warner.mechanisms.device_program import ANY, SENSITIVE, number, odds, program
-from warner.mechanisms.direct import two_widths
+from warner.mechanisms.direct import direct_law, two_widths
 from warner.privacy.guarantees import ULDP, sensitive_mask
 from warner.privacy.report_laws import GuardedBits, TwoProbabilities
 from warner.reports.schema import BitVector, IntegerColumns
@@ -144,10 +144,7 @@ class NamesValues(UtilityOptimized):
         # Numbers beyond the total are drawn again. c3 = c1 - c2 holds for integers too, so both
         # kinds of value share one total: true + (|S| - 1) other = |S| other + (true - other).
         self._true_width, self._other_width = two_widths(share, odds)
-        total = self._true_width + (members - 1) * self._other_width
-        self._names = TwoProbabilities(
-            Fraction(self._true_width, total), Fraction(self._other_width, total)
-        )
+        self._names = direct_law(members, self._true_width, self._other_width)
 
     def thresholds(self) -> dict[str, str]:
         return {"own": hex(self._true_width), "other": hex(self._other_width)}
