@@ -145,6 +145,16 @@ def encoded_at(encode: Callable[[Any], np.ndarray], answers: Any, places: np.nda
     raise problem
 
 
+def encoded_of(name: str, encode: Callable[[Any], Any], column: Any) -> Any:
+    """What ``encode`` makes of the answers to one of several questions; its errors name it."""
+    problem = None
+    try:
+        return encode(column)
+    except ValuesError as error:
+        problem = error.offset_by(f"{name}: position", 0)
+    raise problem
+
+
 def whole(answers: Any) -> Any:
     """Answers, a list or an array (n,), with 1 for 1.0, as pandas writes integers beside gaps.
 

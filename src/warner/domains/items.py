@@ -9,7 +9,7 @@ import numpy as np
 
 from warner._core.checks import another, kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, EmptyError, ValuesError
-from warner.domains.base import Domain, StudyEntry
+from warner.domains.base import Domain, StudyEntry, encoded_of
 from warner.domains.categorical import Categorical
 from warner.domains.product import Product
 
@@ -114,16 +114,7 @@ class Items(Product):
         if isinstance(values, list | tuple) and not isinstance((*values, None)[0], Mapping):
             return self.columns_of(self._rows(values))
         columns = super().columns(values)
-        said = {}
-        for name in self.attributes:
-            problem = None
-            try:
-                said[name] = self.said(columns[name])
-            except ValuesError as error:
-                problem = error.offset_by(f"{name}: position", 0)
-            if problem is not None:
-                raise problem
-        return said
+        return {name: encoded_of(name, self.said, columns[name]) for name in self.attributes}
 
     def _rows(self, rows: Sequence[Any]) -> np.ndarray:
         """The ticks (n, d) of lists of items, one for each person."""

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from warner._core.checks import integer, kind, same_length
-from warner._core.errors import ArgumentError, ArgumentTypeError, MismatchError, ValuesError
+from warner._core.errors import ArgumentError, ArgumentTypeError, MismatchError
 from warner._core.sampling import Source
 from warner._core.text import magnitude
 from warner.channels import (
@@ -24,6 +24,7 @@ from warner.channels import (
 )
 from warner.channels.tuples import products_of_columns
 from warner.domains import LARGEST_SIZE, Domain, Product
+from warner.domains.base import encoded_of
 from warner.domains.product import require_product
 from warner.mechanisms.base import ENUMERABLE, Mechanism, ReportsAbout, marginal_problem
 from warner.mechanisms.device_program import program, repeated_odds
@@ -59,6 +60,11 @@ class MadeOfParts(Mechanism):
     @property
     def guarantee(self) -> Guarantee:
         return self._guarantee
+
+    @property
+    def sensitive(self) -> list[Any]:
+        """The protected values as (part, value) pairs; [] where all are protected."""
+        return [(name, value) for name, inner in self.parts.items() for value in inner.sensitive]
 
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         return self.randomize_index(index, source)
@@ -284,13 +290,6 @@ class PerAttribute(Combined):
         distances = mechanism.distances(index)
         return None if distances is None else distances * mechanism.distance_unit
 
-    @property
-    def sensitive(self) -> list[Any]:
-        """The protected values as (attribute, value) pairs; [] where all are protected."""
-        return [
-            (name, value) for name, mechanism in self.parts.items() for value in mechanism.sensitive
-        ]
-
     def parameters(self) -> dict[str, Any]:
         return {"parts": [[name, mechanism.header] for name, mechanism in self.parts.items()]}
 
@@ -314,16 +313,7 @@ class PerAttribute(Combined):
             {attribute: encoded answers}, as the method ``encode`` of each mechanism returns them.
         """
         columns = self.domain.columns(values)
-        encoded = {}
-        problem = None
-        for name, mechanism in self.parts.items():
-            try:
-                encoded[name] = mechanism.encode(columns[name])
-            except ValuesError as error:
-                problem = error.offset_by(f"{name}: position", 0)
-            if problem is not None:
-                raise problem
-        return encoded
+        return {n: encoded_of(n, inner.encode, columns[n]) for n, inner in self.parts.items()}
 
     def randomize_index(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         self.check_index(index)
@@ -547,6 +537,7 @@ class Repeated(Combined):
     """
 
     references = ("P4",)
+    sensitive = Mechanism.sensitive  # all parts have one domain
 
     def __init__(
         self, mechanism: Mechanism | Sequence[Mechanism], times: int | None = None

@@ -17,7 +17,6 @@ from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
     EmptyError,
-    ValuesError,
 )
 from warner._core.exact import ONE
 from warner._core.sampling import Edges, Source
@@ -25,6 +24,7 @@ from warner._core.special import bdtr, bdtrc
 from warner._core.text import canonical, magnitude
 from warner.channels import Channel, LiftedChannel, LikelihoodOperator, StackChannel, stacked
 from warner.domains import LARGEST_SIZE, Domain, Product
+from warner.domains.base import encoded_of
 from warner.domains.product import require_product
 from warner.mechanisms.base import ENUMERABLE, Mechanism, ReportsAbout
 from warner.mechanisms.bit_vectors import SubsetSelection
@@ -192,11 +192,6 @@ class OneOf(MadeOfParts):
         return np.ravel_multi_index([places[self._axis[name]] for name in block], shape)
 
     @property
-    def sensitive(self) -> list[Any]:
-        """The protected values as (block, value) pairs; [] where all are protected."""
-        return [(name, value) for name, inner in self.parts.items() for value in inner.sensitive]
-
-    @property
     def epsilon(self) -> float:
         return self._guarantee.epsilon
 
@@ -207,7 +202,7 @@ class OneOf(MadeOfParts):
 
     def about(self, attributes: Sequence[str]) -> Mechanism:
         chosen = []
-        for block, inner in zip(self.blocks, self.parts.values(), strict=True):
+        for block, inner in self._items():
             if names := [name for name in block if name in attributes]:
                 chosen.append(inner.about(names))
         # A question that several blocks hold can have the same mechanism in all of them.
@@ -227,7 +222,7 @@ class OneOf(MadeOfParts):
         return {
             "parts": [
                 [list(block), {key: inner.header[key] for key in _STATED}]
-                for block, inner in zip(self.blocks, self.parts.values(), strict=True)
+                for block, inner in self._items()
             ],
             "odds": [hex(width) for width in self.odds],
         }
@@ -281,7 +276,8 @@ class OneOf(MadeOfParts):
             that asks it alone, and indices of questions in larger blocks.
         """
         columns = self.domain.columns(values)
-        return as_rows({n: _encoded(n, taker, columns) for n, taker in self.takers.items()})
+        takers = self.takers.items()
+        return as_rows({n: encoded_of(n, taker.encode, columns[n]) for n, taker in takers})
 
     def draw_blocks(self, n: int, source: Source) -> np.ndarray:
         """Draw the blocks of n people, (n,) numbers in 0..B-1, before any answer is looked at."""
@@ -613,16 +609,6 @@ def as_rows(columns: Mapping[str, np.ndarray]) -> np.ndarray:
     for name, column in columns.items():
         rows[name] = column
     return rows
-
-
-def _encoded(name: str, encoder: Mechanism | Domain, columns: Mapping[str, Any]) -> np.ndarray:
-    """The encoded answers to one question; errors name it."""
-    problem = None
-    try:
-        return encoder.encode(columns[name])
-    except ValuesError as error:
-        problem = error.offset_by(f"{name}: position", 0)
-    raise problem
 
 
 _STATED = ("mechanism", "version", "requested", "parameters")  # of a block's mechanism, in headers
