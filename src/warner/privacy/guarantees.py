@@ -197,7 +197,27 @@ class LDP(Guarantee):
 
 
 @dataclass(frozen=True)
-class ULDP(Guarantee):
+class _OfSensitive(Guarantee):
+    """A guarantee that protects the sensitive values only. Abstract."""
+
+    epsilon: float
+    sensitive: tuple[Any, ...]
+
+    def __post_init__(self) -> None:
+        LDP(self.epsilon)
+        if not isinstance(self.sensitive, tuple) or not self.sensitive:
+            rule = "must be a tuple of at least one value"
+            got = "none" if self.sensitive == () else kind(self.sensitive)
+            raise ArgumentTypeError("sensitive", rule, got)
+
+    def __str__(self) -> str:
+        one_sided = "one-sided " if self.is_one_sided else ""
+        values = f"{len(self.sensitive)} sensitive value{'s' * (len(self.sensitive) > 1)}"
+        return f"{one_sided}{LDP(self.epsilon)} for {values}, while other values can be revealed"
+
+
+@dataclass(frozen=True)
+class ULDP(_OfSensitive):
     """Utility-optimised local differential privacy: protection of the sensitive values only.
 
     An unprotected report y can come from one non-sensitive value alone, which it reveals. A
@@ -220,17 +240,6 @@ class ULDP(Guarantee):
     OSLDP(epsilon=1.0, sensitive=('ill',))
     """
 
-    epsilon: float
-    sensitive: tuple[Any, ...]
-
-    def __post_init__(self) -> None:
-        _check_limited(self.epsilon, self.sensitive)
-
-    def __str__(self) -> str:
-        return (
-            f"{LDP(self.epsilon)} for {_count(self.sensitive)}, while other values can be revealed"
-        )
-
     def relaxed(self) -> OSLDP:
         """The one-sided guarantee that this one implies [P2 prop 12]."""
         return OSLDP(self.epsilon, self.sensitive)
@@ -245,7 +254,7 @@ class ULDP(Guarantee):
 
 
 @dataclass(frozen=True)
-class OSLDP(Guarantee):
+class OSLDP(_OfSensitive):
     """One-sided local differential privacy: no report is strong evidence for a sensitive value.
 
         A[y, x] <= exp(epsilon) A[y, x']   for every report y, sensitive value x and value x'
@@ -266,19 +275,7 @@ class OSLDP(Guarantee):
     1.0
     """
 
-    epsilon: float
-    sensitive: tuple[Any, ...]
-
     is_one_sided = True
-
-    def __post_init__(self) -> None:
-        _check_limited(self.epsilon, self.sensitive)
-
-    def __str__(self) -> str:
-        return (
-            f"one-sided {LDP(self.epsilon)} for {_count(self.sensitive)}, while other values can "
-            "be revealed"
-        )
 
     def examine(self, table: np.ndarray, domain: Domain) -> Examination:
         mask = sensitive_mask(domain, self.sensitive)
@@ -446,18 +443,6 @@ def _examine_odds(
 
 def _names(domain: Domain) -> list[str]:
     return [repr(label) for label in domain.labels]
-
-
-def _check_limited(epsilon: float, sensitive: tuple[Any, ...]) -> None:
-    """Check the fields of a guarantee that protects some values only."""
-    LDP(epsilon)
-    if not isinstance(sensitive, tuple) or not sensitive:
-        rule = "must be a tuple of at least one value"
-        raise ArgumentTypeError("sensitive", rule, "none" if sensitive == () else kind(sensitive))
-
-
-def _count(sensitive: tuple[Any, ...]) -> str:
-    return "1 sensitive value" if len(sensitive) == 1 else f"{len(sensitive)} sensitive values"
 
 
 # -----------------------------------------------------------------------------------------------
