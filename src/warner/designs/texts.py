@@ -27,14 +27,15 @@ BY_NAME: Mapping[str, type[PaperDesign]] = {
 }
 # Designs of several groups. groups_from_text makes them, in a module that imports estimators, which
 # counting does not need.
-NAMES_OF_GROUPS = (
-    "cheating",
-    "symmetric-cheating",
-    "lie-detector",
-    "unrelated-unknown",
-    "extended-crosswise",
-    "list",
-)
+EXAMPLES_OF_GROUPS = {
+    "cheating": "cheating:1/4,3/4",
+    "symmetric-cheating": "symmetric-cheating:2/5,1/10,3/20,7/20",
+    "lie-detector": "lie-detector:1/6,5/6",
+    "unrelated-unknown": "unrelated-unknown:7/10,1/5",
+    "extended-crosswise": "extended-crosswise:1/4",
+    "list": "list:3",
+}
+NAMES_OF_GROUPS = tuple(EXAMPLES_OF_GROUPS)
 BOTH_CARDS = "extended-crosswise"  # whose two cards together say what one says
 EXAMPLES = {
     "warner": "warner:5/6",
@@ -50,11 +51,11 @@ EXAMPLES = {
 # Examples of designs, by the names that RRreg has for them, in lower case.
 _IN_RRREG = {
     "uqtknown": EXAMPLES["unrelated"],
-    "uqtunknown": "unrelated-unknown:7/10,1/5",
+    "uqtunknown": EXAMPLES_OF_GROUPS["unrelated-unknown"],
     "fr": "forced:yes=1/6,no=1/12",
-    "cdm": "cheating:1/4,3/4",
-    "cdmsym": "symmetric-cheating:2/5,1/10,3/20,7/20",
-    "sld": "lie-detector:1/6,5/6",
+    "cdm": EXAMPLES_OF_GROUPS["cheating"],
+    "cdmsym": EXAMPLES_OF_GROUPS["symmetric-cheating"],
+    "sld": EXAMPLES_OF_GROUPS["lie-detector"],
 }
 
 

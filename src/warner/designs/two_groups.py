@@ -15,7 +15,7 @@ from warner._core.errors import ArgumentError
 from warner.designs.chances import chance
 from warner.designs.latent_classes import GroupLaw, LatentClasses, ShareOf
 from warner.designs.list_experiment import ListExperiment
-from warner.designs.texts import name_of, stated_in
+from warner.designs.texts import EXAMPLES_OF_GROUPS, name_of, stated_in
 
 _YES_OR_NO = ("no", "yes")
 _ONE = Fraction(1)
@@ -298,14 +298,6 @@ GROUPS_BY_NAME: Mapping[str, Callable[..., LatentClasses | ListExperiment]] = {
     "extended-crosswise": ExtendedCrosswise,
     "list": ListExperiment,
 }
-_EXAMPLES = {
-    "cheating": "cheating:1/4,3/4",
-    "symmetric-cheating": "symmetric-cheating:2/5,1/10,3/20,7/20",
-    "lie-detector": "lie-detector:1/6,5/6",
-    "unrelated-unknown": "unrelated-unknown:7/10,1/5",
-    "extended-crosswise": "extended-crosswise:1/4",
-    "list": "list:3",
-}
 
 
 def groups_from_text(text: str) -> LatentClasses | ListExperiment:
@@ -326,11 +318,12 @@ def groups_from_text(text: str) -> LatentClasses | ListExperiment:
     cls = GROUPS_BY_NAME.get(name)
     if cls is None:
         raise unknown("design", name, GROUPS_BY_NAME)
-    stated = stated_in(cls, text, _EXAMPLES[name])
+    example = EXAMPLES_OF_GROUPS[name]
+    stated = stated_in(cls, text, example)
     if cls is not ListExperiment:
         return cls(**stated)
     items = stated["items"]
     if not items.isdecimal():
         rule = "must be followed by the number of items that both groups see"
-        raise ArgumentError("list", rule, show(items), f"For example {show(_EXAMPLES[name])}")
+        raise ArgumentError("list", rule, show(items), f"For example {show(example)}")
     return cls(int(items))
