@@ -188,10 +188,14 @@ def _p_values(channel: LikelihoodOperator, w: FloatArray, n: int) -> Iterator[fl
 
 def _of_functions(shares: FloatArray, n: int) -> float:
     """Of hash functions, which devices choose with equal probabilities. Shapes: shares (f,)."""
-    expected = np.full(len(shares), 1 / len(shares))
-    cell = _cells(expected, _most_cells(n, len(shares)))
+    return _in_cells(shares, np.full(len(shares), 1 / len(shares)), n)
+
+
+def _in_cells(seen: FloatArray, expected: FloatArray, n: int) -> float:
+    """The p-value of the shares (m,) of n reports whose expected shares (m,) are known."""
+    cell = _cells(expected, _most_cells(n, len(seen)))
     count = int(cell[-1]) + 1
-    return _tail(weighted_counts(cell, shares, count), weighted_counts(cell, expected, count), n, 1)
+    return _tail(weighted_counts(cell, seen, count), weighted_counts(cell, expected, count), n, 1)
 
 
 def _of_two_words(channel: LikelihoodOperator, w: FloatArray, n: int) -> float:
@@ -320,10 +324,7 @@ def _of_popcounts(channel: SupportRows, law: SupportLaw, w: FloatArray, n: int) 
     others = binomial_pmf(np.arange(size), size - 1, q)  # the bits of the values not answered
     expected = np.append(others * (1 - stays), 0.0) + np.append(0.0, others * stays)
     ones = np.bitwise_count(channel.bits).sum(axis=1, dtype=np.int64)
-    seen = weighted_counts(ones, w, size + 1)
-    cell = _cells(expected, _most_cells(n, size + 1))
-    count = int(cell[-1]) + 1
-    return _tail(weighted_counts(cell, seen, count), weighted_counts(cell, expected, count), n, 1)
+    return _in_cells(weighted_counts(ones, w, size + 1), expected, n)
 
 
 def _of_pairs(channel: SupportRows, law: SupportLaw, w: FloatArray, n: int) -> float:
