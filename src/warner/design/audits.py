@@ -279,8 +279,11 @@ def sampled_bound(
     a, b = (draw(np.full(samples, x)) for x in (first, last))
     bound = 0.0
     for likely, unlikely in _ways(a, b, one_sided):
-        event, _ = _most_telling(likely[:half], unlikely[:half])
-        hits = [int(np.count_nonzero(event(reports[half:]))) for reports in (likely, unlikely)]
+        (mask, content), _ = _most_telling(likely[:half], unlikely[:half])
+        hits = [
+            int(((reports[half:] & mask) == content).all(axis=1).sum())
+            for reports in (likely, unlikely)
+        ]
         bound = max(bound, _log_bound(hits[0], hits[1], samples - half, delta))
     distances = mechanism.distances(np.array([first, last]))
     bound = bound if distances is None else bound / float(distances[0, 1])
@@ -323,15 +326,8 @@ def _most_different(
     return pairs[int(np.argmax(scores))]
 
 
-@dataclass(frozen=True)
-class _Event:
-    """The event that a serialised report equals ``content`` where ``mask`` is set."""
-
-    mask: np.ndarray  # (bytes,) uint8
-    content: np.ndarray  # (bytes,) uint8
-
-    def __call__(self, records: np.ndarray) -> np.ndarray:
-        return np.asarray(((records & self.mask) == self.content).all(axis=1))
+_Event = tuple[np.ndarray, np.ndarray]
+"""That a serialised report equals the second, where the bits of the first are set: (bytes,)."""
 
 
 def _most_telling(a: np.ndarray, b: np.ndarray) -> tuple[_Event, float]:
@@ -343,12 +339,8 @@ def _most_telling(a: np.ndarray, b: np.ndarray) -> tuple[_Event, float]:
         for reports in (inverse[: len(a)], inverse[len(a) :])
     )
     best = int(np.argmax(_cautious(seen_a, seen_b)))
-    events = [
-        (
-            float(_cautious(seen_a[best], seen_b[best])),
-            _Event(np.full(width, 255, np.uint8), records[best]),
-        )
-    ]
+    whole = np.full(width, 255, np.uint8), records[best]
+    events = [(float(_cautious(seen_a[best], seen_b[best])), whole)]
     for i in range(width):
         histogram_a, histogram_b = (np.bincount(reports[:, i], minlength=256) for reports in (a, b))
         for mask in (255, *(1 << bit for bit in range(8))):
@@ -357,8 +349,8 @@ def _most_telling(a: np.ndarray, b: np.ndarray) -> tuple[_Event, float]:
             of_values = _cautious(
                 *(np.bincount(bits, each)[values] for each in (histogram_a, histogram_b))
             )
-            event = _Event(np.zeros(width, np.uint8), np.zeros(width, np.uint8))
-            event.mask[i], event.content[i] = mask, values[int(np.argmax(of_values))]
+            event = np.zeros(width, np.uint8), np.zeros(width, np.uint8)
+            event[0][i], event[1][i] = mask, values[int(np.argmax(of_values))]
             events.append((float(of_values.max()), event))
     odds, event = max(events, key=lambda pair: pair[0])
     return event, odds
@@ -388,8 +380,6 @@ def _log_bound(hits_a: int, hits_b: int, n: int, delta: float = 0.0) -> float:
 
 # -----------------------------------------------------------------------------------------------
 # The exact epsilon of a mechanism from its integer law; of several reports, report by report.
-
-# -----------------------------------------------------------------------------------------------
 # Exact epsilon or delta of serialised reports, the bytes that an attacker has.
 
 

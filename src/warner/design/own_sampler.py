@@ -22,6 +22,7 @@ from warner.channels import Channel
 from warner.domains import Domain
 from warner.mechanisms import Mechanism
 from warner.mechanisms.base import listed_probabilities
+from warner.mechanisms.composite import with_schema_types
 from warner.reports.counting import count_rows
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally
@@ -78,7 +79,7 @@ def worst_p_value(
     worst = (1.0, 1, "")
     for x in range(mechanism.domain.size) if values is None else values:
         source = Source(np.random.default_rng(seed + int(x)))
-        columns = typed(mechanism, sampler(mechanism, np.full(draws, x), source))
+        columns = with_schema_types(mechanism, sampler(mechanism, np.full(draws, x), source))
         seen, counts = count_rows(
             Reports(mechanism.header, columns).record_array(), np.ones(draws, dtype=np.int64)
         )
@@ -167,12 +168,6 @@ def detectable(draws: int, freedom: int) -> float:
     return math.sqrt(excess / (4 * draws))
 
 
-def typed(mechanism: Mechanism, columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The columns with the types of the schema."""
-    empty = mechanism.schema.empty(0)
-    return {name: columns[name].astype(column.dtype) for name, column in empty.items()}
-
-
 class Broken(Exception):
     """A property does not hold; the text says how far it is from holding."""
 
@@ -231,7 +226,8 @@ class SamplerTests:
             require(p >= ALPHA, f"reports {how}: {worst} (chi-square p-value {p:.1g})")
         for x in ends:
             source = Source(np.random.default_rng(self.seed + int(x)))
-            columns = typed(self.mechanism, drawn_for(self.mechanism, np.full(many, x), source))
+            drawn = drawn_for(self.mechanism, np.full(many, x), source)
+            columns = with_schema_types(self.mechanism, drawn)
             records = Reports(self.mechanism.header, columns).record_array()
             p, worst = neighbours_p_value(records, _LAGS)
             require(p >= ALPHA, f"for value number {x}, {worst} (Fisher's p-value {p:.1g})")

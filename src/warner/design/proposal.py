@@ -178,14 +178,13 @@ def expected(mechanism: Mechanism, scenario: Scenario, n: int, runs: int) -> Exp
         kind = available_kind(solution)
         if kind != "score":
             share, mean = scenario.widths(solution)
-            shares += [] if share is None else [share]
-            means += [] if mean is None else [mean]
-    width: float | None = float(np.mean(shares)) if shares else None
+            shares.append(share)
+            means.append(mean)
+    width = _mean_of(shares)
     if width is None and kind == "score" and not scenario.domain.answered.is_ordered:
         width = score_width(mechanism.channel(), scenario, n)
     standard_error = float(np.std(losses, ddof=1)) / math.sqrt(runs)
-    mean_width = float(np.mean(means)) if means else None
-    return Expected(float(np.mean(losses)), standard_error, width, mean_width, kind)
+    return Expected(float(np.mean(losses)), standard_error, width, _mean_of(means), kind)
 
 
 _MOST_KEPT = 128  # fits of expected tallies that are kept, for questions with equal values
