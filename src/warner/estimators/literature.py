@@ -514,9 +514,7 @@ def _scores(
 
 # -----------------------------------------------------------------------------------------------
 # Mixture reduction [P3]: values of small weight share one estimate, while BIC falls.
-
-
-# -----------------------------------------------------------------------------------------------
+#
 # Components of a mixture that are known beforehand: values that share one, and absent values.
 
 

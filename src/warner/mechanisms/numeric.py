@@ -51,8 +51,8 @@ class Numeric(Mechanism):
 
     excludes_nonresponse = True
 
-    def __init__(self, domain: Domain, epsilon: float, infinite: bool = False) -> None:
-        super().__init__(domain, epsilon, infinite)
+    def __init__(self, domain: Domain, epsilon: float) -> None:
+        super().__init__(domain, epsilon)
         if not domain.is_numeric:
             domain.position([])  # raises the error that names the reason
         if domain.size > _MOST_VALUES:
