@@ -17,7 +17,6 @@ from .base import (
     DenseChannel as DenseChannel,
     DenseCompositeChannel as DenseCompositeChannel,
     FloatArray as FloatArray,
-    HashFunctions as HashFunctions,
     HashPool as HashPool,
     IndependentParts as IndependentParts,
     IntArray as IntArray,

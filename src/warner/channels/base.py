@@ -367,6 +367,13 @@ class LikelihoodOperator(ABC):
         remedy = "Use likelihood='fullest'"
         raise ArgumentError("likelihood", rule, None, remedy)
 
+    def seen_rows(self) -> tuple[LikelihoodOperator, IntArray] | None:
+        """The operator of the rows that were sent, and their numbers, where it leaves out others.
+
+        Others are left out as 0. None where there are no others.
+        """
+        return None
+
     # Values in cells
 
     def value_cells(self, most: int) -> IntArray | None:
@@ -684,6 +691,13 @@ class LikelihoodOperator(ABC):
         )
         raise ArgumentError("mechanism", rule, None, "Use another method")
 
+    def function_shares(self, w: FloatArray) -> FloatArray | None:
+        """The share (f,) of the reports that chose each hash function, or each of equal groups.
+
+        None where reports name no hash functions.
+        """
+        return None
+
     def groups(self) -> tuple[LikelihoodOperator, ...]:
         """The operators of the groups of people that used different mechanisms or budgets."""
         return (self,)
@@ -844,14 +858,6 @@ class HashPool(Protocol):
 
 
 @runtime_checkable
-class HashFunctions(Protocol):
-    """A channel whose reports name hash functions, which devices choose with equal chances."""
-
-    def function_shares(self, w: FloatArray) -> FloatArray:
-        """The share (f,) of the reports that chose each function, or each of equal groups."""
-
-
-@runtime_checkable
 class IndependentParts(Protocol):
     """A channel whose reports have several parts that are independent given the value."""
 
@@ -870,20 +876,11 @@ class ColumnProducts(Protocol):
         """``gram`` of the columns of the values at ``index`` (U,), for weights v (m,): (U, U)."""
 
 
-@runtime_checkable
-class UnseenRows(Protocol):
-    """An operator with rows of reports that nobody sent, which are left out as 0."""
-
-    def seen_rows(self) -> tuple[LikelihoodOperator, IntArray] | None:
-        """The operator without these rows, and the numbers of its rows; None if it has none."""
-
-
 def observed_rows(
     operator: LikelihoodOperator, *arrays: np.ndarray
 ) -> tuple[LikelihoodOperator, list[np.ndarray]]:
     """The operator without rows that it leaves out as 0, and arrays (m, ..) of its rows alone."""
-    seen = operator.seen_rows() if isinstance(operator, UnseenRows) else None
-    if seen is None:
+    if (seen := operator.seen_rows()) is None:
         return operator, list(arrays)
     return seen[0], [array[seen[1]] for array in arrays]
 

@@ -33,7 +33,6 @@ from warner.channels import (
     Channel,
     DenseChannel,
     FloatArray,
-    HashFunctions,
     HiddenAmongChannel,
     HiddenAmongRows,
     IntArray,
@@ -162,8 +161,8 @@ def plausibility_of_data(data: LikelihoodData) -> Plausibility:
 def _p_values(channel: LikelihoodOperator, w: FloatArray, n: int) -> Iterator[float]:
     """The p-values of all that can be tested about n reports with frequencies w (m,)."""
     law, is_complete = channel.support_law(), isinstance(channel, Channel)
-    if isinstance(channel, HashFunctions):
-        yield _of_functions(channel.function_shares(w), n)
+    if (shares := channel.function_shares(w)) is not None:
+        yield _of_functions(shares, n)
     elif is_complete and channel.shape[0] == 2:
         yield _of_two_words(channel.unrounded(), w, n)
         return
