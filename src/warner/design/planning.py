@@ -99,25 +99,11 @@ _PROTECT_ALL: dict[str, Maker] = {
 TREAT_ALL_ALIKE = frozenset(_PROTECT_ALL)
 _LARGEST_OPTIMAL = 16  # values, beyond which the search takes longer than advice may
 _LARGEST_PROJECTIVE = 2**24  # values, beyond which its tally could be too long
-_PROTECT_SENSITIVE: dict[str, Callable[..., Mechanism]] = {
-    "UtilityOptimizedRR": UtilityOptimizedRR,
-    "UtilityOptimizedSubset": UtilityOptimizedSubset,
-    "UtilityOptimizedRappor": UtilityOptimizedRappor,
-}
+_PROTECT_SENSITIVE = (UtilityOptimizedRR, UtilityOptimizedSubset, UtilityOptimizedRappor)
 # Mechanisms of numbers whose epsilon is for any two values.
-_NUMERIC: dict[str, Maker] = {
-    "SquareWave": SquareWave,
-    "Piecewise": Piecewise,
-    "Laplace": Laplace,
-}
+_NUMERIC = (SquareWave, Piecewise, Laplace)
 # Mechanisms whose epsilon is for values one unit of distance apart.
-_METRIC: dict[str, Maker] = {
-    "Geometric": Geometric,
-    "TruncatedGeometric": TruncatedGeometric,
-    "PlanarGeometric": PlanarGeometric,
-    "PlanarLaplace": PlanarLaplace,
-    "Exponential": Exponential,
-}
+_METRIC = (Geometric, TruncatedGeometric, PlanarGeometric, PlanarLaplace, Exponential)
 
 
 def candidates(
@@ -129,8 +115,8 @@ def candidates(
 ) -> Iterator[tuple[str, Maker]]:
     """The names and makers of mechanisms to compare; a maker refuses a domain it does not fit."""
     if distance is not None:
-        for name, make in _METRIC.items():
-            yield name, _per_unit(make, distance)
+        for cls in _METRIC:
+            yield cls.__name__, _per_unit(cls, distance)
         yield "Laplace", partial(Laplace, sensitivity=distance)
         yield from _added(distance, near)
         return
@@ -139,16 +125,19 @@ def candidates(
             yield name, make
     if sensitive is not None:
         values = list(sensitive)
-        for name, protect in _PROTECT_SENSITIVE.items():
-            yield name, partial(protect, sensitive=values)
+        for protect in _PROTECT_SENSITIVE:
+            yield protect.__name__, partial(protect, sensitive=values)
     yield from _optimal(domain, sensitive, near)
     yield from _added(distance, near)
     if not near:
         return
-    for name, make in _NUMERIC.items():
-        yield name, make if domain.nonresponse is None else _with_nonresponse(make)
-    for name, make in _METRIC.items():
-        yield name, _over_all(make)
+    for numeric in _NUMERIC:
+        yield (
+            numeric.__name__,
+            numeric if domain.nonresponse is None else _with_nonresponse(numeric),
+        )
+    for cls in _METRIC:
+        yield cls.__name__, _over_all(cls)
     if delta is not None:
         yield f"Gaussian with delta {delta:.3g}", partial(Gaussian, delta=delta)
 
@@ -508,9 +497,7 @@ class _Survey:
         if self.loss == "w1":
             return self.simulated(RankedMechanism(name, mechanism, 0.0, None, influence, of_all))
         error = expected_loss(subject, self.theta, self.n, self.loss)
-        people = power = None
-        if self.error is not None:
-            people = _people(name, error, self.n, self.error, self.loss)
+        people, power = self.people_for_error(name, error), None
         if self.wanted is not None:
             people = self.people(subject, self.wanted)
             power = power_for_difference(
@@ -550,7 +537,10 @@ class _Survey:
         if self.wanted is not None or is_long:
             return results
         if self.loss == "w1":
-            counted = [replace(result, people=self._people_of(result)) for result in results]
+            counted = [
+                replace(result, people=self.people_for_error(result.name, result.error))
+                for result in results
+            ]
             if self.guess is None:
                 return [replace(result, default=self._as_default(result)) for result in counted]
             return [replace(result, guessed=self._as_default(result)) for result in counted]
@@ -563,11 +553,16 @@ class _Survey:
             for result, default, guessed in zip(results, typical, guess, strict=True)
         ]
 
-    def _people_of(self, result: RankedMechanism) -> int | None:
-        """The people that the wanted error needs with a mechanism; None where there is none."""
+    def people_for_error(self, name: str, expected: float) -> int | None:
+        """How many people bring the expected loss with n people down to a wanted error."""
         if self.error is None:
             return None
-        return _people(result.name, result.error, self.n, self.error, self.loss)
+        power = 1 if self.loss == "l2" else 2  # l1 and w1 fall with the root of n, l2 with n
+        if math.log(self.n) + power * math.log(expected / self.error) > math.log(MAX_PEOPLE):
+            rule = f"is too small: {name} would need more than {MAX_PEOPLE:.0e} people"
+            remedy = "Accept a larger error (--error)"
+            raise ArgumentError("error", rule, repr(self.error), remedy)
+        return math.ceil(self.n * (expected / self.error) ** power * (1 - 1e-12))
 
     def _as_default(self, result: RankedMechanism) -> DefaultError:
         """A simulated error as one of the default estimate."""
@@ -592,11 +587,9 @@ class _Survey:
             if mechanism is not None:
                 curve = curves.get(mechanism.sensitive_mask is not None)
                 return None if curve is None else curve.of(mechanism, self.error)
-            people = None  # the shares of the answers are their default estimate
+            # The shares of the answers are their default estimate.
             unbiased = expected_loss(self.domain, theta, self.n, self.loss)
-            if self.error is not None:
-                people = _people(result.name, unbiased, self.n, self.error, self.loss)
-            return DefaultError(unbiased, 0.0, people)
+            return DefaultError(unbiased, 0.0, self.people_for_error(result.name, unbiased))
 
         return [expected(result) for result in results]
 
@@ -856,13 +849,3 @@ def _check_guarantee(
         probability("delta", delta)
     if distance is not None:
         real("distance", distance, above=0)
-
-
-def _people(name: str, expected: float, n: int, error: float, loss: str) -> int:
-    """How many people bring the expected loss with n people down to ``error``."""
-    power = 1 if loss == "l2" else 2  # l1 and w1 fall with the root of n, l2 with n
-    if math.log(n) + power * math.log(expected / error) > math.log(MAX_PEOPLE):
-        rule = f"is too small: {name} would need more than {MAX_PEOPLE:.0e} people"
-        remedy = "Accept a larger error (--error)"
-        raise ArgumentError("error", rule, repr(error), remedy)
-    return math.ceil(n * (expected / error) ** power * (1 - 1e-12))

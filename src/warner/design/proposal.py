@@ -776,12 +776,8 @@ def _error(mechanism: Mechanism, scenario: Scenario, n: int) -> float:
     """The error that a mechanism is ranked by."""
     domain = scenario.domain
     if domain.answered.is_ordered:
-        expectation = expected_at_once(mechanism, scenario, n, frozenset({"error"}))
-        return (
-            expected(mechanism, scenario, n, _FEWER).error
-            if expectation is None
-            else expectation.error
-        )
+        at_once = expected_at_once(mechanism, scenario, n, frozenset({"error"}))
+        return (at_once or expected(mechanism, scenario, n, _FEWER)).error
     if can_simulate(domain):
         return simulated_error(domain, mechanism, scenario.theta, n, _FEWER)[0]
     return expected_loss(mechanism, scenario.theta, n, "l2")
