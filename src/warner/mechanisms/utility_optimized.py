@@ -65,6 +65,10 @@ class UtilityOptimized(Mechanism):
         super().__init__(domain, epsilon)
         self.sensitive_mask = sensitive_mask(domain, sensitive)
 
+    @property
+    def guarantee(self) -> ULDP:
+        return ULDP(self.epsilon, tuple(self.sensitive))
+
     def _utility_program(self, sampler: str, **integers: int) -> dict[str, Any]:
         """A device program with the sensitive values and the integers of a sampler."""
         fields = {name: number(value) for name, value in integers.items()}
@@ -217,10 +221,6 @@ class UtilityOptimizedRR(NamesValues):
         self.law = self._names
         self.check_realisable()
 
-    @property
-    def guarantee(self) -> ULDP:
-        return ULDP(self.epsilon, tuple(self.sensitive))
-
     def parameters(self) -> dict[str, Any]:
         return {"sensitive": self.sensitive}
 
@@ -294,10 +294,6 @@ class UtilityOptimizedBits(UtilityOptimized, BitMechanism):
     """A utility-optimised mechanism that reports K bits. Abstract."""
 
     schema: BitVector
-
-    @property
-    def guarantee(self) -> ULDP:
-        return ULDP(self.epsilon, tuple(self.sensitive))
 
     def _bit_schema(self, ones: int | None = None) -> BitVector:
         """The schema of K bits, of which at most one is of a value that is not sensitive."""
