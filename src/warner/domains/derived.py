@@ -161,18 +161,16 @@ class Tagged(Domain):
         return index
 
     def decode(self, index: Any) -> list[Any]:
-        index = self._index(index)
-        labels = np.empty(index.size, dtype=object)
-        proper = index < self.domain.size
-        for i, value in zip(np.flatnonzero(proper), self.domain.decode(index[proper]), strict=True):
-            labels[i] = value
-        names = list(self._placeholders)
-        for i in np.flatnonzero(~proper):
-            labels[i] = names[index[i] - self.domain.size]
-        return list(labels)
+        return _decoded(self.domain, self._index(index), list(self._placeholders))
 
     def spec(self) -> dict[str, Any]:
         return {"kind": self.kind, "domain": self.domain.spec(), "tags": list(self.tags)}
+
+
+def _decoded(domain: Domain, index: np.ndarray, names: Sequence[str]) -> list[Any]:
+    """The values at ``index`` (n,) of a domain, whose values are followed by names."""
+    values, size = iter(domain.decode(index[index < domain.size])), domain.size
+    return [next(values) if i < size else names[i - size] for i in index.ravel().tolist()]
 
 
 def _names(tags: Sequence[str]) -> tuple[str, ...]:
@@ -298,12 +296,7 @@ class Optional(Domain):
         return index
 
     def decode(self, index: Any) -> list[Any]:
-        index = self._index(index)
-        answers = np.full(index.size, NO_ANSWER, dtype=object)
-        proper = np.flatnonzero(index < self.nonresponse)
-        for i, value in zip(proper, self.domain.decode(index[proper]), strict=True):
-            answers[i] = value
-        return list(answers)
+        return _decoded(self.domain, self._index(index), [NO_ANSWER])
 
     def spec(self) -> dict[str, Any]:
         return {"kind": self.kind, "domain": self.domain.spec()}
