@@ -462,8 +462,8 @@ class ListModel:
     def start(self) -> FloatArray:
         """Parameters to start from: the difference of means, and the mean of the controls."""
         means = [
-            float(np.average(self.count[self.treated == group], weights=self._of_group(group)))
-            for group in (False, True)
+            float(np.average(self.count[group], weights=self.people[group]))
+            for group in (~self.treated, self.treated)
         ]
         width = self.covariates.shape[1]
         first = np.zeros(self.equations * width + len(self.numbers))
@@ -473,9 +473,6 @@ class ListModel:
         first[[width * e for e in range(1, self.equations)]] = _logit(item)
         first[self.equations * width :] = -2.0
         return first
-
-    def _of_group(self, treated: bool) -> FloatArray:
-        return np.asarray(self.people[self.treated == treated])
 
     def search(self, start: FloatArray, fixed: Sequence[int] = ()) -> tuple[float, FloatArray]:
         """The maximum near a start, with some parameters fixed."""
