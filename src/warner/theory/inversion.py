@@ -387,10 +387,7 @@ def variance_of(
     mechanism: Mechanism | Domain,
 ) -> tuple[Domain, Callable[[np.ndarray], np.ndarray]]:
     """The domain, and the variance (K,) of one report's contribution as a function of theta."""
-    domain = domain_of(mechanism)
-    if isinstance(mechanism, Mechanism):
-        return domain, mechanism.channel().variance
-    return domain, lambda theta: theta * (1 - theta)
+    return domain_of(mechanism), tally_channel(mechanism).variance
 
 
 def _sensitive(mechanism: Mechanism | Domain, size: int) -> np.ndarray:
