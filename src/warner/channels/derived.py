@@ -250,19 +250,13 @@ class SomeValues(LikelihoodOperator):
         return self._of(self.inner._simulated(of_all, rng))
 
     def groups(self) -> tuple[LikelihoodOperator, ...]:
-        return self._each(self.inner.groups())
-
-    def _each(self, operators: tuple[LikelihoodOperator, ...]) -> tuple[LikelihoodOperator, ...]:
-        return tuple(SomeValues(operator, self.values) for operator in operators)
+        return tuple(SomeValues(operator, self.values) for operator in self.inner.groups())
 
     def split_groups(
         self, w: FloatArray, n: int
     ) -> list[tuple[LikelihoodOperator, FloatArray, int]]:
         parts = self.inner.split_groups(w, n)
-        return [
-            (SomeValues(operator, self.values), weights, people)
-            for operator, weights, people in parts
-        ]
+        return [(*self._of((operator, weights)), people) for operator, weights, people in parts]
 
     def with_equal_groups(self) -> LikelihoodOperator:
         return SomeValues(self.inner.with_equal_groups(), self.values)

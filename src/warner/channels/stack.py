@@ -134,6 +134,10 @@ class StackedRows(Stacked):
     def split_groups(
         self, w: FloatArray, n: int
     ) -> list[tuple[LikelihoodOperator, FloatArray, int]]:
+        return self._parts(w)
+
+    def _parts(self, w: FloatArray) -> list[tuple[LikelihoodOperator, FloatArray, int]]:
+        """The operator of each group, the frequencies of its rows, and its people."""
         parts = zip(self.channels, self.split(w), self.shares, self.people, strict=True)
         return [
             (channel, weights / share, int(people)) for channel, weights, share, people in parts
@@ -169,10 +173,7 @@ class StackedRows(Stacked):
         change: Callable[[LikelihoodOperator, FloatArray], tuple[LikelihoodOperator, FloatArray]],
     ) -> tuple[LikelihoodOperator, FloatArray]:
         """The stack of the groups' operators and weights after a change."""
-        parts = zip(self.channels, self.split(w), self.shares, strict=True)
-        return self._stacked_anew(
-            [change(channel, weights / share) for channel, weights, share in parts]
-        )
+        return self._stacked_anew([change(channel, rows) for channel, rows, _ in self._parts(w)])
 
     def clusters(self, shape: Sequence[int]) -> list[list[int]] | None:
         clusters = [channel.clusters(shape) for channel in self.channels]
@@ -183,10 +184,8 @@ class StackedRows(Stacked):
     ) -> tuple[LikelihoodOperator, FloatArray] | None:
         # Groups that were asked about none of these attributes are left out.
         groups = [
-            (channel.marginal(weights / share, shape, keep), int(people))
-            for channel, weights, share, people in zip(
-                self.channels, self.split(w), self.shares, self.people, strict=True
-            )
+            (channel.marginal(weights, shape, keep), people)
+            for channel, weights, people in self._parts(w)
             if channel.tells_about(keep)
         ]
         marginals = [marginal for marginal, _ in groups if marginal is not None]
@@ -276,18 +275,15 @@ class StackedRows(Stacked):
         return StackChannel([c.complete() for c in self.channels], self._group_sizes, self.equal)
 
     def complete_weights(self, w: FloatArray) -> FloatArray:
-        parts = zip(self.shares, self.channels, self.split(w), strict=True)
         return self.complete().stack(
-            [channel.complete_weights(weights / share) for share, channel, weights in parts]
+            [channel.complete_weights(weights) for channel, weights, _ in self._parts(w)]
         )
 
     def invert(self, w: FloatArray) -> FloatArray:
         if self.is_inverted_together:
             return self.complete()._inverse @ self.complete_weights(w)
-        parts = zip(self._mixture, self.channels, self.split(w), self.shares, strict=True)
-        each = [
-            (mix * channel.invert(weights / share).T).T for mix, channel, weights, share in parts
-        ]
+        parts = zip(self._mixture, self._parts(w), strict=True)
+        each = [(mix * channel.invert(weights).T).T for mix, (channel, weights, _) in parts]
         return np.asarray(np.sum(each, axis=0))
 
     def inverse_moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -405,11 +401,9 @@ class StackedRows(Stacked):
         # left out.
         groups: list[tuple[float, BlockMoments]] = []
         problem = None
-        for channel, weights, share, people in zip(
-            self.channels, self.split(w), self.shares, self.people, strict=True
-        ):
+        for channel, weights, people in self._parts(w):
             try:
-                moments = channel.block_moments(weights / share, block, shape, columns)
+                moments = channel.block_moments(weights, block, shape, columns)
                 groups.append((float(people), moments))
             except IdentifiabilityError as error:
                 problem = error
@@ -430,9 +424,8 @@ class StackedRows(Stacked):
         )
 
     def naive_estimate(self, w: FloatArray) -> FloatArray:
-        parts = zip(self.people, self.channels, self.split(w), self.shares, strict=True)
         total = np.sum(
-            [n * channel.naive_estimate(weights / share) for n, channel, weights, share in parts],
+            [people * channel.naive_estimate(rows) for channel, rows, people in self._parts(w)],
             axis=0,
         )
         return np.asarray(total / self.people.sum())
