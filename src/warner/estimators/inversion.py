@@ -144,18 +144,16 @@ class Inversion(Estimator):
             channel = channel.with_equal_groups()
         raw = channel.invert(data.weights)
         if self.constraint is None:
-            if (raw >= 0).all() and abs(raw.sum() - 1) < 1e-9:
-                return Fit(raw / raw.sum(), Status.EXACT)
-            return Fit(raw, Status.OUTSIDE_SIMPLEX)
+            return unprojected(raw)
         if self.constraint == "project":
             return Fit(project(raw), Status.EXACT)
         if self.constraint == "normalize":
             return Fit(normalize(raw), Status.EXACT if (raw > 0).any() else Status.NO_POSITIVE_MASS)
         if self.constraint == "norm-cut":
-            return _kept(norm_cut(raw))
+            return unprojected(norm_cut(raw))
         sd = np.sqrt(channel.variance_at_zero(project(raw)) / data.n)
         shares = threshold(raw, sd, self.alpha, self.rest)
-        return _kept(shares) if self.rest == "discard" else Fit(shares, Status.EXACT)
+        return unprojected(shares) if self.rest == "discard" else Fit(shares, Status.EXACT)
 
     def refit_all(
         self, several: Sequence[LikelihoodData], near: np.ndarray
@@ -169,9 +167,9 @@ class Inversion(Estimator):
         yield from raw if self.constraint is None else project(raw.T).T
 
 
-def _kept(shares: np.ndarray) -> Fit:
-    """The fit of shares (K,) of which some were set to 0, so that their sum need not be 1."""
-    if abs(shares.sum() - 1) < 1e-9:
+def unprojected(shares: np.ndarray) -> Fit:
+    """The fit of shares (K,) that may be negative, and whose sum need not be 1."""
+    if (shares >= 0).all() and abs(shares.sum() - 1) < 1e-9:
         return Fit(shares / shares.sum(), Status.EXACT)
     return Fit(shares, Status.OUTSIDE_SIMPLEX)
 

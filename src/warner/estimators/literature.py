@@ -71,6 +71,7 @@ from warner.estimators.em import (
     start_at,
     start_em,
 )
+from warner.estimators.inversion import unprojected
 from warner.estimators.maximum_likelihood import MaximumLikelihood
 from warner.metrics import normalize, project
 
@@ -268,11 +269,9 @@ class WienerFilter(Estimator):
         total, _ = channel.inverse_moments(project(raw))
         noise = max(float(total.sum()) - 1, 0.0) / data.n
         shares = filtered(raw, noise, self.steps)
-        if self.constraint is None:
-            if (shares >= 0).all():
-                return Fit(shares / shares.sum(), Status.EXACT, iterations=self.steps)
-            return Fit(shares, Status.OUTSIDE_SIMPLEX, iterations=self.steps)
-        return Fit(project(shares), Status.EXACT, iterations=self.steps)
+        plain = self.constraint is None
+        fit = unprojected(shares) if plain else Fit(project(shares), Status.EXACT)
+        return replace(fit, iterations=self.steps)
 
 
 def filtered(v: np.ndarray, noise: float, steps: int | None = None) -> np.ndarray:
