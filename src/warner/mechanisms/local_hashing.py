@@ -154,7 +154,8 @@ class LocalHashing(Mechanism):
 
     def _program(self) -> dict[str, Any]:
         widths = {"own": number(self._true_width), "other": number(self._other_width)}
-        functions = {"family": self._functions.family, **self._functions.choice()}
+        choice = {"prime": self.prime} if self.seeds is None else {"seeds": self.seeds}
+        functions = {"family": self._functions.family, **choice}
         fields = {"size": self.domain.size, "buckets": self.buckets, **widths, **functions}
         return program("hash", fields)
 
@@ -199,10 +200,6 @@ class _Functions(ABC):
         """The constructor's arguments that choose these functions."""
 
     @abstractmethod
-    def choice(self) -> dict[str, int]:
-        """The numbers that a device needs to draw a function."""
-
-    @abstractmethod
     def draw(self, index: np.ndarray, source: Source) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """A random function for each of n values: its columns, and the value's bucket (n,)."""
 
@@ -228,9 +225,6 @@ class _Pool(_Functions):
         self.schema = IntegerColumns(("seed", "bucket"), (self.number, count))
 
     def parameters(self) -> dict[str, Any]:
-        return {"seeds": self.number}
-
-    def choice(self) -> dict[str, int]:
         return {"seeds": self.number}
 
     def draw(self, index: np.ndarray, source: Source) -> tuple[dict[str, np.ndarray], np.ndarray]:
@@ -280,9 +274,6 @@ class _FieldFunctions(_Functions):
 
     def parameters(self) -> dict[str, Any]:
         return {"prime": self.prime, "whole_reports": self._whole}
-
-    def choice(self) -> dict[str, int]:
-        return {"prime": self._hashes.prime}
 
     def draw(self, index: np.ndarray, source: Source) -> tuple[dict[str, np.ndarray], np.ndarray]:
         p = self._hashes.prime
