@@ -462,6 +462,7 @@ class Domain(Hinting, ABC):
     size: int
     kind: ClassVar[str]
     _stated: ClassVar[tuple[str, ...]] = ()  # the entries of ``spec`` that are arguments, in order
+    _at_times: ClassVar[tuple[str, ...]] = ()  # further ones, which a spec need not have
     study: ClassVar[StudyEntry | None] = None
     noun: ClassVar[str] = "labels of the study"
     usual_mechanism: ClassVar[str] = "RandomizedResponse"
@@ -513,7 +514,8 @@ class Domain(Hinting, ABC):
             build: makes a domain of any kind, for domains made of others.
         """
         stated = {name: spec[name] for name in cls._stated}
-        return cls(*(build(each) if name == "domain" else each for name, each in stated.items()))
+        values = [build(each) if name == "domain" else each for name, each in stated.items()]
+        return cls(*values, **{name: spec[name] for name in cls._at_times if name in spec})
 
     @classmethod
     def from_study(cls, entry: Any) -> Self:

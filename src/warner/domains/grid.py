@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -50,6 +50,7 @@ class Grid(Domain):
     """
 
     kind = "grid"
+    _stated, _at_times = ("rows", "columns", "side"), ("without",)
     study = StudyEntry(
         "grid",
         "a map of square cells in rows and columns. 'side' is the length of a cell. 'without' "
@@ -163,12 +164,6 @@ class Grid(Domain):
             return whole
         out = np.flatnonzero(self._index_of < 0)
         return {**whole, "without": np.stack(np.divmod(out, self.columns), axis=1).tolist()}
-
-    @classmethod
-    def from_spec(
-        cls, spec: Mapping[str, Any], build: Callable[[Mapping[str, Any]], Domain]
-    ) -> Self:
-        return cls(spec["rows"], spec["columns"], spec["side"], spec.get("without", ()))
 
 
 # -----------------------------------------------------------------------------------------------

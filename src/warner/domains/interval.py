@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -55,6 +54,7 @@ class Interval(Domain):
     """
 
     kind = "interval"
+    _stated, _at_times = ("low", "high", "bins"), ("clip",)
     study = StudyEntry(
         "interval",
         "numbers from low to high, grouped in bins",
@@ -172,12 +172,6 @@ class Interval(Domain):
     def spec(self) -> dict[str, Any]:
         limits = {"kind": self.kind, "low": self.low, "high": self.high, "bins": self.size}
         return {**limits, "clip": True} if self.clip else limits
-
-    @classmethod
-    def from_spec(
-        cls, spec: Mapping[str, Any], build: Callable[[Mapping[str, Any]], Domain]
-    ) -> Self:
-        return cls(spec["low"], spec["high"], spec["bins"], spec.get("clip", False))
 
 
 _BATCH = 20  # answers at once, of which a warning may tell how many lie outside
