@@ -47,7 +47,7 @@ from warner.results.drawing import (
 )
 from warner.results.intervals import available_kind
 from warner.results.ranks import place_of
-from warner.results.shown import items_of, numbers_of_groups, table_of_items
+from warner.results.shown import items_of, numbers_of_groups, questions_of, table_of_items
 from warner.results.solution import Solution
 from warner.results.tables import counted_in_words, estimate_table, index_of_yes, rows
 
@@ -187,8 +187,8 @@ def pictured(
     reports: bool,
     labels: Sequence[str] | None,
     unit: str | None,
-) -> tuple[Any, Callable[[], Table]]:
-    """The chart of one estimate, or what is drawn of groups, and what makes its table."""
+) -> tuple[Any, Callable[[], list[Table]]]:
+    """The chart of one estimate, or what is drawn of groups, and what makes its tables."""
     named = estimate if title is None else replace(estimate, attribute=title)
     is_of_values = any(each is not None for each in (top, values, labels))
     summaries = None if is_of_values else numbers_of_groups(named, level, target)
@@ -201,9 +201,21 @@ def pictured(
         table_of = table_of_items(named.attribute, items, level, target)
         if estimate.groups is not None:
             choice("reports of groups", reports, (False,))
-            return chart_of_items(named, table_of.rows, level, top, title), lambda: table_of
+            return chart_of_items(named, table_of.rows, level, top, title), lambda: [table_of]
         panel = Questions(named.attribute, "item", items)
-        return chart([panel], None, level, target, top, title, None, reports), lambda: table_of
+        return chart([panel], None, level, target, top, title, None, reports), lambda: [table_of]
+    if questions := questions_of(estimate):
+        of_one = {"truth": truth, "values": values, "labels": labels, "unit": unit}
+        for name, given in of_one.items():
+            if given is not None:
+                rule = "can be used only where one question is drawn"
+                remedy = f"For example estimate[{show(questions[0].attribute)}].plot(...)"
+                raise ArgumentError(name, rule, None, remedy)
+        alone = (None, level, target, top, None, None, reports, None, None)
+        panels, tables = zip(*(pictured(each, *alone) for each in questions), strict=True)
+        return page(drawn_together(panels), title), lambda: [
+            table for made in tables for table in made()
+        ]
     if estimate.groups is not None:
         if truth is not None:
             rule, remedy = "cannot be drawn for groups", "Draw one group: estimate[group].plot()"
@@ -222,11 +234,11 @@ def pictured(
         options = level, target, top, title, None, reports, texts, [unit]
         picture = chart([estimate], truths, *options)
 
-    def table() -> Table:
+    def tables_of() -> list[Table]:
         shown = summaries or estimate_table(named, level, target)
-        return numbers(shown, truth, received(estimate) if reports else None, labels)
+        return [numbers(shown, truth, received(estimate) if reports else None, labels)]
 
-    return picture, table
+    return picture, tables_of
 
 
 def _panel(

@@ -52,7 +52,7 @@ from warner._core.table import MOST, Column, Table, Tabular, as_text
 from warner._core.text import decimals_of_number, meant, outwards, visible
 from warner.domains import Categorical, Domain, Items
 from warner.reports.tally import Tally, question_of
-from warner.results.estimate import group_table
+from warner.results.estimate import estimate, group_table
 from warner.results.from_tally import GroupTable, is_of_groups, side_by_side, within_values
 from warner.results.intervals import TARGETS, BoundedNumber
 from warner.results.named_summaries import (
@@ -79,7 +79,7 @@ from warner.results.samples import (
     of_quantile,
     of_shares,
 )
-from warner.results.shown import items_of
+from warner.results.shown import items_of, questions_of
 from warner.results.solution import Solution
 from warner.results.summaries import Quantile, cumulative_on
 from warner.results.tables import (
@@ -604,7 +604,8 @@ def compare_groups(
     the middle of the interval of the group, and Var m_g that of a normal law with this interval.
 
     Args:
-        a, b: two estimates of one domain, whose mechanisms and budgets may differ. Or ``a`` is a
+        a, b: two estimates of one domain, whose mechanisms and budgets may differ, or the tallies
+            of two groups, which are estimated. Or ``a`` is a
             mapping {public values: tally} of groups, a tally by public columns or several by the
             same ones, or what ``estimate`` made of these, and ``b`` is None.
         reference: for groups, the public values of the group that each other one is compared with.
@@ -689,6 +690,9 @@ def compare_groups(
         listed_by = [by] if isinstance(by, str) else list(by)
         remedy = f"Write compare_groups(tally.by({', '.join(map(show, listed_by))}))"
         raise ArgumentError("by", rule, show(by), remedy)
+    are_tallies = all(isinstance(each, Tally) and not each.names for each in (a, b))
+    if are_tallies:
+        a, b, attributes = estimate(a, None, attributes), estimate(b, None, attributes), None
     is_table = isinstance(a, Tally | GroupTable) or getattr(a, "groups", None) is not None
     if is_table or is_of_groups(a):
         if b is not None:
@@ -727,13 +731,18 @@ def compare_groups(
         rule = "'answered' needs a question in which \"no answer\" is one of the values"
         raise ArgumentTypeError("of", rule, None, "Use of='shares'")
     asked_for = "shares" if answered else asked_for
-    if attributes is None and b is None and is_by_question(samples[0].data):
+    is_several = is_by_question(samples[0].data) if b is None else bool(questions_of(a))
+    if attributes is None and is_several:
         asked_of = list(domain.attributes)
         rule = (
             f"must name one question, because {' and '.join(asked_of)} have {domain.size:,} "
             "combinations of answers"
         )
-        remedy = f"For example compare_groups(tally, attributes=[{show(asked_of[0])}])"
+        example = show(asked_of[0])
+        arguments = f"first[{example}], second[{example}]"
+        if b is None or are_tallies:
+            arguments = f"{'tally' if b is None else 'first, second'}, attributes=[{example}]"
+        remedy = f"For example compare_groups({arguments})"
         raise ArgumentError("attributes", rule, None, remedy)
     has_design = any(s.data.survey is not None for s in samples)
     tells_codes = may_be_codes(domain) and all(tells_numbers_apart(s.data) for s in samples)

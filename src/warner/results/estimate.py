@@ -93,6 +93,8 @@ class Estimate(FrameSource, Solution):
         has_intervals: whether the channel has an inverse, from which intervals are made.
         plausibility: how plausible the reports are for their mechanism, with a ``note`` where they
             are hardly so; None for an estimate that was derived from another.
+        is_joint: whether several questions were named, whose combinations are then shown, however
+            many they are.
         fit: what the estimator returned, with iterations, log-likelihood and seconds.
         data: the channel, the report frequencies and n.
 
@@ -114,6 +116,7 @@ class Estimate(FrameSource, Solution):
 
     groups: GroupAxis | None = field(default=None, repr=False)
     plausibility: Plausibility | None = field(default=None, repr=False)
+    is_joint: bool = field(default=False, repr=False)
 
     def __repr__(self) -> str:
         if self.groups is not None:
@@ -210,14 +213,13 @@ class Estimate(FrameSource, Solution):
         """Each of several questions from the reports about it, where a table would be long.
 
         Nobody reads more than 12 combinations of answers, or numbers in bins with another answer.
-        These are what is printed of the estimate. Its own tables and charts are of items that
-        people tick, and else of combinations; ``to_frame(question=...)`` names each in a frame.
-        It is empty for fewer, for a method that was named, for pooled groups, for a survey design,
-        and where the reports do not tell the questions apart.
+        So rows, tables, frames and charts are of the questions, each of which is ``result[name]``.
+        It is empty for fewer, for questions or a method that were named, for pooled groups, for a
+        survey design, and where the reports do not tell the questions apart.
         """
         from warner.results.named_summaries import is_by_question
 
-        is_whole = self.sums is None and self.pool == "none"
+        is_whole = self.sums is None and self.pool == "none" and not self.is_joint
         if not is_whole or self.data.survey is not None or not is_by_question(self.data):
             return ()
         if self.estimator != recommended(self.domain, self.data.channel):
@@ -229,7 +231,8 @@ class Estimate(FrameSource, Solution):
                 is_whole = self.groups.together is not None
                 questions.append(_of_table(table, None, "none", None, [name], is_whole))
             elif (data := self.data.on_attributes([axis])) is not None:
-                questions.append(replace(_of_one(data, None), attribute=name))
+                one = _of_one(data, None)
+                questions.append(replace(one, attribute=name, group=self.group))
         return tuple(questions)
 
     @property
@@ -283,9 +286,11 @@ class Estimate(FrameSource, Solution):
     def __getitem__(self, value: Any) -> Any:
         """The estimated share of one value, a float with its interval.
 
-        Of groups, the :class:`Estimate` of the group with these public values. Of items that people
-        tick, the name of an item gives the share who ticked it, as it is printed, and a list such
-        as ``result[["tv"]]`` the share who ticked these items and no others.
+        Of groups, the :class:`Estimate` of the group with these public values. Of several questions
+        the name of one gives its :class:`Estimate`, and answers such as ``result["no", 3]`` the
+        share of their combination. Of items that people tick, the name of an item gives the share
+        who ticked it, as it is printed, and a list such as ``result[["tv"]]`` the share who ticked
+        these items and no others.
 
         >>> from warner import Categorical, RandomizedResponse, estimate
         >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 3.0)
@@ -298,11 +303,11 @@ class Estimate(FrameSource, Solution):
 
         if self.groups is not None:
             return _estimate_of(self.groups.solution(value))
-        items = self.domain.items if isinstance(self.domain, Items) else []
-        if not isinstance(value, str) or value not in items:
+        if not isinstance(value, str) or value not in self.domain.attributes:
             return Share.of(self, value)
-        of_items = {question.attribute: question for question in self.by_question}
-        return Share.of(of_items.get(value) or self.marginal(value), "yes")
+        alone = {question.attribute: question for question in self.by_question}
+        question = alone.get(value) or self.marginal(value)
+        return Share.of(question, "yes") if isinstance(self.domain, Items) else question
 
     def top(self, count: int = 10, level: float = 0.95, target: str = "population") -> Top:
         """The values with the largest shares, with intervals and ranks that hold for the choice.
@@ -838,14 +843,21 @@ class Estimate(FrameSource, Solution):
 
             The list is empty where only means were estimated.
 
+            Of several questions with more than 12 combinations of answers, or with bins, the rows
+            of each question, whose name is in ``"attribute"``. For the combinations, name the
+            questions: ``estimate(tally, attributes=[...])``.
+
             Of groups, one dict for each group and value: the public columns by name, ``"value"``,
             ``"estimate"`` (None where nothing is known of the group), ``"low"``, ``"high"``,
             ``"error"`` (None of pooled groups), ``"reports"`` of the group, and ``"status"``. With
             ``total=True`` the last rows are of all people together: their public columns hold "all
             people", and their status is ``"together"``.
         """
-        from warner.results import tables
+        from warner.results import shown, tables
 
+        if questions := shown.questions_of(self):
+            each_row = ((q, row) for q in questions for row in q.rows(level, target, kind))
+            return [{"attribute": q.attribute, **row} for q, row in each_row]
         if self.groups is not None:
             return self.groups.rows(level, target, kind)
         return tables.rows(self, level, target, kind)
@@ -913,7 +925,8 @@ class Estimate(FrameSource, Solution):
         Returns:
             A frame with the columns of :meth:`rows`, or of :meth:`key_rows` where only the means
             of keys were estimated. Of items that people tick, a row for each item, whose name
-            stands in the column ``item``. Values that are not numbers or strings are JSON.
+            stands in the column ``item``. Values that are not numbers or strings are JSON; those of
+            several questions in one frame are texts.
 
         Raises:
             ArgumentError: no such library is installed, or a column of the table by that name.
@@ -987,10 +1000,10 @@ class Estimate(FrameSource, Solution):
         from warner.results.drawing import drawn_together, save
 
         options = truth, level, target, top, title, values, reports, labels, unit
-        undrawn, table = pictured(self, *options)
+        undrawn, tables_of = pictured(self, *options)
         (picture,) = drawn_together([undrawn])
         if path is not None:
-            save(picture, path, [table()])
+            save(picture, path, tables_of())
         return picture
 
 
@@ -1117,7 +1130,8 @@ def estimate(
         chosen_pool(table, named, pool, time)
         result = _warned(_of_one(data, named), named)
         name = _name_of(attributes, table.question)
-        return replace(result, attribute=name, plausibility=plausible)
+        is_joint = _are_several(attributes)
+        return replace(result, attribute=name, plausibility=plausible, is_joint=is_joint)
     if by is not None:
         rule = "can be used only with a survey design"
         remedy = f"Count by these columns: mechanism.tally(reports, by={{{by!r}: values}})"
@@ -1147,7 +1161,8 @@ def estimate(
     plausible = tested(tally, data)
     result = _warned(_of_one(data, named, values), named)
     question = question_of([tally] if isinstance(tally, Tally) else tally)
-    return replace(result, attribute=_name_of(attributes, question), plausibility=plausible)
+    name, is_joint = _name_of(attributes, question), _are_several(attributes)
+    return replace(result, attribute=name, plausibility=plausible, is_joint=is_joint)
 
 
 def _refuse_question(method: str, tally: Tally) -> None:
@@ -1155,6 +1170,11 @@ def _refuse_question(method: str, tally: Tally) -> None:
     if method in from_header(tally.header).attribute_domains and method not in METHODS:
         rule, remedy = "is the name of a question, not of a method", "Write attributes="
         raise ArgumentError("method", rule, show(method), f"{remedy}{show(method)}")
+
+
+def _are_several(attributes: str | Sequence[str] | None) -> bool:
+    """Whether somebody named several questions."""
+    return attributes is not None and not isinstance(attributes, str) and len(attributes) > 1
 
 
 def _name_of(attributes: str | Sequence[str] | None, question: str) -> str | None:
@@ -1199,7 +1219,8 @@ def _of_table(
 
     chosen = chosen_pool(table, method, choice("pool", pool, (*POOLS, None)), time)
     name = _name_of(attributes, table.question)
-    more: dict[str, Any] = {"attribute": name, "plausibility": table.plausibility}
+    more: dict[str, Any] = {"attribute": name, "is_joint": _are_several(attributes)}
+    more["plausibility"] = table.plausibility
     together = replace(_of_one(table.whole, method), **more) if total else None
     if chosen != "none":
         table.require_shares()
@@ -1212,7 +1233,12 @@ def _of_table(
     for g, data in enumerate(steps(table.parts, "estimating groups")):
         member = None if data is None else _of_one(data, method)
         if member is not None:
-            member = replace(member, plausibility=table.of_groups[g], group=table.named(g))
+            member = replace(
+                member,
+                plausibility=table.of_groups[g],
+                group=table.named(g),
+                is_joint=more["is_joint"],
+            )
         members.append(member)
         if member is not None:
             shares[g] = member.probabilities

@@ -193,8 +193,13 @@ class Share(BoundedNumber):
             rule, got = f"must be one of the {solution.domain.size} values", show(value)
             labels = solution.domain.labels if solution.domain.size <= _MOST_COMPARED else []
             words = [each for each in labels if isinstance(each, str)]
+            words += solution.domain.attributes
             near = meant(value, words) if isinstance(value, str) else None
             remedy = near or "To see them all, call list(estimate)"
+            for name, question in solution.domain.attributes.items():
+                if place_of(question, value) is not None:
+                    remedy = f"For the share in one question, write estimate[{name!r}][{value!r}]"
+                    break
             if isinstance(value, slice | list | np.ndarray):
                 got = kind(value)
                 remedy = "To choose several values, choose rows of estimate.to_frame('pandas')"

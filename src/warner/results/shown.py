@@ -100,9 +100,11 @@ def printed(result: Any, most: int, is_notebook: bool = False) -> list[Table | s
         for question in result.by_question:
             listed += [*printed(question, most, is_notebook), ""]
         names = list(map(visible, result.domain.attributes))
+        quoted = ", ".join(f'"{name}"' for name in names)
         listed += [
             f'To work with one question: warner.estimate(tally, attributes=["{names[0]}"]).',
-            f"For the {result.domain.size:,} combinations of {' and '.join(names)}, use table().",
+            f"For the {result.domain.size:,} combinations of {' and '.join(names)}: "
+            f"warner.estimate(tally, attributes=[{quoted}]).",
         ]
         # Tables of groups have the warning of their questions, which are tested together.
         is_warned = bool(result.doubt) and result.groups is None
@@ -118,10 +120,13 @@ def table_as_printed(
 ) -> Table | None:
     """The table of what is printed where that is not the shares of all values; else None.
 
-    It has the items that people tick, and of many numbers bands, mean and quartiles.
+    It has the items that people tick, each of several questions that are shown by themselves, and
+    of many numbers bands, mean and quartiles.
     """
     if items := items_of(result):
         return table_of_items(result.attribute, items, level, target, kind)
+    if questions := questions_of(result):
+        return _table_of_questions(result, questions, level, target, kind)
     if kind is not None:
         return None
     numbers_of = numbers_of_all if result.groups is None else numbers_of_groups
@@ -133,6 +138,44 @@ def items_of(result: Any) -> dict[str, Any]:
     if not isinstance(getattr(result, "domain", None), Items):
         return {}
     return {str(item.attribute): item for item in result.by_question}
+
+
+def questions_of(result: Any) -> tuple[Any, ...]:
+    """The estimates of several questions that are shown by themselves; none of other results."""
+    return () if isinstance(getattr(result, "domain", None), Items) else result.by_question
+
+
+def _table_of_questions(
+    result: Any, questions: Sequence[Any], level: float, target: str, kind: str | None
+) -> Table:
+    """The tables of several questions below each other, with the question in the first column."""
+    tables = [question.table(level, target, kind) for question in questions]
+    of_shares: dict[str, Any] = {"measure": "share", "is_share": True, "people_about": None}
+    rows = []
+    for question, table in zip(questions, tables, strict=True):
+        for row in table.rows:
+            about = {"attribute": question.attribute, **of_shares, **row}
+            text = as_text(row["value"] if "value" in row else row["summary"])
+            shown = about if about["estimate"] is None else with_figures(about)
+            rows.append({"figure": "", "limits": "", **shown, "value": text})
+    value, share, interval, *_ = share_columns(level, None)
+    counted = [Column("people_about", "people (about)", "people")]
+    if result.groups is not None:
+        counted = [Column("reports", unit="people", priority=1)]
+    columns = [
+        Column("attribute", "question"),
+        *map(Column, result.names),
+        value,
+        Column("measure", "what is estimated", "data"),
+        replace(share, shown="figure"),
+        replace(interval, shown="limits"),
+        *counted,
+        Column("is_share", unit="data"),
+    ]
+    notes = dict.fromkeys(note for table in tables for note in table.notes)
+    heading = title(replace(result, attribute=", ".join(map(visible, result.domain.attributes))))
+    how = dict.fromkeys(each for table in tables for each in table.explained)
+    return Table(columns, rows, [*notes], heading, result.data.simulated, [*how])
 
 
 def table_of_items(

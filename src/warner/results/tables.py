@@ -300,7 +300,7 @@ def groups_to_json(result: Any, level: float, target: str, kind: str | None) -> 
             "holds": "on average over groups" if used == "posterior" else "for every group",
         },
         "domain": result.domain.spec(),
-        "shares": result.rows(level, target, kind),
+        "shares": result.groups.rows(level, target, kind),
         **_given(result, level, target, at_every_look(kind)),
     }
 
@@ -814,9 +814,13 @@ def frame_rows(result: Any, level: float, target: str) -> list[dict[str, Any]]:
     """The rows of a data frame, with one type of values."""
     from warner.results.conditional import key_rows
 
-    if result.groups is not None:
+    if result.by_question or result.groups is not None:
         listed = list(result.rows(level, target))
-        if result.groups.last:  # public columns of numbers hold "all people", too
+        if result.by_question:  # labels and numbers
+            listed = [row | {"value": as_text(row["value"])} for row in listed]
+        if (
+            result.groups is not None and result.groups.last
+        ):  # public columns of numbers hold "all people", too
             listed = [row | {name: as_text(row[name]) for name in result.names} for row in listed]
         return listed
     if result.fit.keys is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -628,10 +629,69 @@ def test_several_questions_with_many_combinations_are_each_printed_by_itself(by:
     result = estimate(tally)
     alone = [str(estimate(tally, attributes=[name])) for name in ("plan", "minutes")]
     assert str(result).startswith("\n\n".join(alone))
-    assert "For the 48 combinations of plan and minutes, use table()." in str(result)
+    both = (
+        'combinations of plan and minutes: warner.estimate(tally, attributes=["plan", "minutes"]).'
+    )
+    assert f"For the 48 {both}" in str(result)
     assert "median" in result._repr_html_() and "free, " not in result._repr_html_()
     assert str(pickle.loads(pickle.dumps(result))) == str(result)
     assert by or "These are combinations" in str(estimate(tally, "mle"))
+
+
+@pytest.mark.parametrize("by", [False, True])
+def test_several_questions_are_in_rows_frames_tables_and_charts_as_they_are_printed(
+    by: bool,
+) -> None:
+    """Rejects 48 rows such as {"plan": "free", "minutes": 5.0} below a print of two questions."""
+    tally = _plans_and_minutes(by)
+    result = estimate(tally)
+    alone = {name: estimate(tally, attributes=name) for name in ("plan", "minutes")}
+    each = [{"attribute": name, **row} for name, one in alone.items() for row in one.rows()]
+    for row, expected in zip(result.rows(), each, strict=True):
+        assert row == {
+            k: pytest.approx(x) if isinstance(x, float) else x for k, x in expected.items()
+        }
+    frame = result.to_frame("pandas")
+    assert list(frame["attribute"]) == [row["attribute"] for row in each]
+    assert list(frame["value"]) == [str(row["value"]) for row in each]
+    listed = result.table().to_frame("pandas")
+    tables = {name: one.table().to_frame("pandas") for name, one in alone.items()}
+    shares = [share for table in tables.values() for share in table["estimate"]]
+    assert list(listed["estimate"]) == pytest.approx(shares)
+    assert "mean" in list(listed["value"]) and "free" in str(result.table())
+    spec = result.plot().to_dict()
+    assert len(spec["vconcat"]) == 2 and "free, " not in str(spec)
+    refused(ArgumentError, "where one question is drawn", result.plot, unit="minutes")
+    joint = estimate(tally, attributes=["plan", "minutes"])
+    assert len(joint.rows()) == 48 * (2 if by else 1) and "attribute" not in joint.rows()[0]
+    assert "These are combinations" in str(joint) and len(joint.to_frame()) == len(joint.rows())
+
+
+def test_a_question_of_several_is_called_by_its_name() -> None:
+    result = estimate(_plans_and_minutes())
+    alone = estimate(_plans_and_minutes(), attributes="plan")
+    assert result["plan"]["free"] == alone["free"] and str(result["plan"]) == str(alone)
+    assert 0 <= result["free", 25.0] <= 1
+    words = "For the share in one question, write estimate['plan']['pro']"
+    refused(ArgumentError, re.escape(words), lambda: result["pro"])
+    refused(ArgumentError, "Is 'plan' meant", lambda: result["plans"])
+    whole, _ = fitted(Inversion())
+    assert whole["sex"].domain == whole.marginal("sex").domain
+    of_groups = estimate(_plans_and_minutes(by=True))
+    plans = estimate(_plans_and_minutes(by=True), attributes="plan")
+    assert of_groups["east"]["plan"]["free"] == pytest.approx(plans["east"]["free"])
+
+
+def test_two_tallies_are_estimated_and_compared_by_a_question() -> None:
+    groups = _plans_and_minutes(by=True)
+    east, west = groups["east"], groups["west"]
+    made = compare_groups(east, west, attributes="plan", names=("east", "west"))
+    first, second = estimate(east), estimate(west)
+    assert str(made) == str(compare_groups(first["plan"], second["plan"], names=("east", "west")))
+    remedy = "compare_groups(first, second, attributes=['plan'])"
+    refused(ArgumentError, re.escape(remedy), compare_groups, east, west)
+    of_estimates = re.escape("first['plan'], second['plan']")
+    refused(ArgumentError, of_estimates, compare_groups, first, second)
 
 
 def test_few_combinations_of_labels_stay_in_one_table() -> None:

@@ -173,8 +173,8 @@ class EstimateRequest:
             if isinstance(result, Estimate):
                 shown, (level, target) = replace(result, attribute=named), self.intervals
                 options = None, level, target, self.top, title, None, False, labels, unit
-                picture, table_of = pictured(shown, *options)
-                table = table_of()
+                picture, tables_of = pictured(shown, *options)
+                tables += tables_of()
             else:
                 labels = None if result.test is None else labels  # without, of several questions
                 heading = title or named
@@ -183,8 +183,8 @@ class EstimateRequest:
                 table = result.table()
                 if len(results) > 1:
                     table = replace(table, title=f"{named}: {table.title}")
+                tables.append(table)
             pictures.append(picture)
-            tables.append(table)
         charts = drawn_together(pictures)
         above = titled(self.title or "Differences between groups", list(legend))
         whole = charts[0] if is_single else page(charts, above if legend else self.title)
