@@ -33,6 +33,7 @@ def regress(
     *,
     link: str = "logit",
     random: str | None = None,
+    outcome: Any = None,
     hidden: None = None,
     baselines: Mapping[str, Any] | None = None,
 ) -> Regression: ...
@@ -91,6 +92,7 @@ def regress(
     *,
     link: str = "logit",
     random: str | None = None,
+    outcome: Any = None,
     hidden: str | None = None,
     baselines: Mapping[str, Any] | None = None,
 ) -> Regression | MeanRegression | PredictorRegression:
@@ -147,8 +149,9 @@ def regress(
             that were asked the same question by different mechanisms, one group after the other.
             What people said in the groups of a design on paper comes from its method ``said``.
         covariates: n rows: a frame of any library that Narwhals knows, a mapping of columns, or an
-            array (n,) or (n, p). Without a formula, all columns are used: an intercept, numbers as
-            they are, and text as one column for each level but the first in alphabetical order.
+            array (n,) or (n, p). Without a formula, all columns but the reports are used: an
+            intercept, numbers as they are, and text as one column for each level but the first in
+            alphabetical order.
         formula: a sum of names, or what formulaic reads, such as ``"age + ward:sex"``. The question
             may stand on its left, ``"smokes ~ age"``, and says which of several is meant. With
             ``hidden=`` the outcome stands there: ``"income ~ smokes + age"``.
@@ -172,6 +175,9 @@ def regress(
         random: the name of the column with groups that have random intercepts. It is no covariate,
             unless the formula names it. In a survey groups lie within the clusters; a group then
             has the mean weight of its people.
+        outcome: one of three answers or more, or of two, whose share against all others together is
+            regressed. Reports with which this answer is equally likely are then one. Needs a
+            mechanism as RandomizedResponse is, with which the others are not told apart by that.
         hidden: the name by which the formula calls the hidden answer, and the covariates that its
             own shares depend on: ``"smokes"`` for the other covariates of the formula, or
             ``"smokes ~ age"``, or ``"smokes ~ 1"`` for none. Several are ``"smokes + drinks ~ 1"``.
@@ -230,6 +236,7 @@ def regress(
         raise ArgumentError("errors", rule, show(errors), "Leave out the argument errors")
     if choice("kind", kind, ("shares", "mean", None)) == "mean":
         given = {"hidden": hidden, "random": random, "link": None if link == "logit" else link}
+        given["outcome"] = outcome
         for name, value in given.items():
             if value is not None:
                 rule = "cannot be used with a mean"
@@ -239,7 +246,13 @@ def regress(
             raise ArgumentError("reference", rule, show(reference), "Use kind='shares'")
         people = People.of(reports, covariates, formula, survey, None, baselines)
         return mean_of(*people.about(attribute), trusted)
+    if outcome is not None and reference is not None:
+        rule = "cannot be used together with outcome=..., which is compared with all other answers"
+        raise ArgumentError("reference", rule, show(reference), "Leave out the argument reference")
     if hidden is not None:
+        if outcome is not None:
+            rule = "cannot be used together with hidden=..., whose outcome stands in the formula"
+            raise ArgumentError("outcome", rule, show(outcome), "Leave out the argument outcome")
         if attribute is not None:
             rule = "cannot be used together with hidden=..., which names the questions"
             raise ArgumentError(
@@ -248,4 +261,6 @@ def regress(
         people = People.of(reports, covariates, formula, survey, random, baselines, hidden)
         return hidden_predictor_of(people, hidden, reference, errors, trusted, link)
     people = People.of(reports, covariates, formula, survey, random, baselines)
-    return shares_of(*people.about(attribute), reference, errors, trusted, link, kind is not None)
+    is_named = kind is not None
+    asked_about = people.about(attribute)
+    return shares_of(*asked_about, reference, errors, trusted, link, is_named, outcome)

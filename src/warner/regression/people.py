@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,6 +19,7 @@ from warner._core.errors import (
 )
 from warner._core.foreign_tables import in_order_of
 from warner._core.survey_design import DrawnSample, SurveyDesign
+from warner._core.table import as_text
 from warner._core.text import MADE_BY
 from warner.channels import DenseChannel, FloatArray, IntArray, LikelihoodOperator
 from warner.designs.latent_classes import ClassShares, LatentClasses, SaidInGroups
@@ -38,12 +40,18 @@ from warner.regression.covariates import (
     with_codes_as_labels,
     words_of,
 )
-from warner.reports.reports import Reports
+from warner.reports.reports import Reports, columns_for_files
 from warner.results.from_tally import likelihood_data, tested
 from warner.results.named_summaries import has_many_combinations
 from warner.results.tables import has_paper
 
 _LARGEST_ROWS = 2**27  # entries of the likelihoods of the different reports
+OTHERS = "other answers"  # all answers but one
+_DIGITS, _MOST_LEVELS = 12, 64  # of the probabilities of one answer's reports
+
+
+# A question, as in C(smokes) or `smokes`, and the answer in smokes == 'often'.
+_LEFT = re.compile(r"(?:C\(\s*)?`?([^`=()]*?)`?\s*\)?\s*(?:==\s*(.+))?")
 
 
 class Nuisance(NamedTuple):
@@ -147,6 +155,35 @@ class Problem:
     def report(self) -> IntArray:
         """(n,) the place of each report among the different ones."""
         return self._different[1]
+
+    def of_outcome(self, outcome: Any) -> Problem:
+        """The same reports about two answers, ``outcome`` and any other.
+
+        Reports with which the outcome is equally likely become one. Its probability must then be
+        the same for all other answers, so that their shares need no model.
+        """
+        size = self.domain.size
+        if size == 2:
+            return self
+        rule = "can be used only with RandomizedResponse and mechanisms like it"
+        remedy = "Leave out outcome: each answer is then compared with the reference"
+        refusal = ArgumentError("outcome", rule, None, remedy)
+        place = list(self.domain.labels).index(outcome)
+        if self.channel.shape[1] != size:
+            raise refusal
+        likelihood = self.channel.matvec((np.arange(size) == place).astype(np.float64))
+        levels, alike = np.unique(likelihood.round(_DIGITS), return_inverse=True)
+        if len(levels) > _MOST_LEVELS:
+            raise refusal
+        groups = np.arange(len(levels))[:, None] == alike
+        sums = np.array([self.channel.rmatvec(group.astype(np.float64)) for group in groups])
+        others = np.delete(sums, place, axis=1)
+        if not np.allclose(sums.sum(axis=0), 1.0) or not np.allclose(others.T, others[:, 0]):
+            raise refusal
+        domain = Categorical([OTHERS, as_text(outcome)])
+        channel = DenseChannel(np.column_stack([others[:, 0], sums[:, place]]))
+        two, row = Classes.of(domain), alike[self.row]
+        return replace(self, channel=channel, row=row, domain=domain, classes=two)
 
     def likelihoods(self) -> tuple[FloatArray, FloatArray]:
         """The likelihoods of the r different reports.
@@ -373,6 +410,7 @@ class People:
             return self, attribute
         sources = self.named.get(name, self.sources)
         people = replace(self, formula=right.strip(), named={}, sources=sources)
+        self._refuse_answer(left.strip(), right.strip())
         if questions and name not in questions:
             raise unknown("formula", name, questions, "the questions")
         if attribute is not None and attribute != name:
@@ -389,6 +427,29 @@ class People:
                 remedy += f". To explain {name!r} by the hidden answer, use hidden=..."
             raise ArgumentError("formula", rule, show(self.formula), remedy)
         return people, attribute
+
+    def _refuse_answer(self, left: str, right: str) -> None:
+        """Refuse an answer left of ~ in place of a question, as in ``smokes == 'often' ~ age``."""
+        domains: dict[str, Domain] = {}
+        for name, (first, *_) in (self.named or {"": self.sources}).items():
+            if isinstance(first, Reports):
+                mechanism = from_header(first.header)
+                alone = {name: mechanism.domain}
+                domains |= (not name and mechanism.attribute_domains) or alone
+        compared = _LEFT.fullmatch(left)
+        if compared is None or left in domains:
+            return
+        question, answer = compared[1].strip(), (compared[2] or compared[1]).strip(" '\"`")
+        for name, domain in domains.items():
+            if domain.size > 2 and answer in map(str, domain.labels):
+                side = f"{in_formula(name)} ~ {right}" if name else right
+                rule = "must have the question left of ~, and not one of the answers"
+                remedy = f"Pass the formula {side!r} and outcome={answer!r}"
+                raise ArgumentError("formula", rule, show(self.formula), remedy)
+        if question in domains and question != left.strip("`"):
+            rule = "must have the question alone left of ~"
+            remedy = f"Write '{in_formula(question)} ~ {right}'"
+            raise ArgumentError("formula", rule, show(self.formula), remedy)
 
     def problems(
         self, attribute: str | None, trusted: bool, named: str | None = None
@@ -430,11 +491,34 @@ class People:
             raise ArgumentError(
                 "covariates", rule, f"{length} rows", "Pass the covariates of the same people"
             )
+        columns = self._without_reports(columns)
         if self.survey is not None:
             self.survey.require_columns(columns, "the covariates")
         if self.random is not None:
             self.column("random", self.random, columns)
         return columns
+
+    def _without_reports(self, columns: dict[str, Column]) -> dict[str, Column]:
+        """The columns that are not the reports themselves, as a frame of both has them."""
+        reports: list[tuple[str, Column]] = []
+        for sources in self.named.values() or [self.sources]:
+            listed = [columns_for_files("", s.columns) for s in sources if isinstance(s, Reports)]
+            for end in listed[0] if len(listed) == len(sources) else ():
+                reports.append((end, np.concatenate([each[end] for each in listed])))
+        copies = [
+            name
+            for name, column in columns.items()
+            if (self._used is None or name in self._used)
+            and any(name.endswith(end) and np.array_equal(column, each) for end, each in reports)
+        ]
+        if copies and self._used is not None:
+            rule = "must not be a column of the reports"
+            remedy = f"Leave {copies[0]!r} out of the formula"
+            raise ArgumentError("covariates", rule, show(copies[0]), remedy)
+        if copies and len(copies) == len(columns):
+            rule, remedy = "must have a column besides the reports", "Add a column, or formula='1'"
+            raise ArgumentError("covariates", rule, ", ".join(copies), remedy)
+        return {name: column for name, column in columns.items() if name not in copies}
 
     def column(self, role: str, name: Any, columns: dict[str, Column] | None = None) -> Column:
         """A column that an argument names."""

@@ -343,9 +343,14 @@ def shares_of(
     trusted: bool,
     link: str,
     is_named: bool,
+    outcome: Any = None,
 ) -> Regression:
     """The regression of the shares, which somebody named or not: see :func:`warner.regress`."""
     problems = people.problems(attribute, trusted)
+    if outcome is not None:
+        outcome = label_of(problems[0].domain, outcome, "outcome")
+        problems = [problem.of_outcome(outcome) for problem in problems]
+        reference = next(x for x in problems[0].domain.labels if x != outcome)
     domain = problems[0].domain
     if not is_named and has_bands(domain):
         rule = f"are about numbers, and each of the {domain.size:,} values would need an equation"
@@ -481,13 +486,13 @@ def orthonormal(matrix: FloatArray, weights: FloatArray, names: tuple[str, ...])
     return np.asarray(np.linalg.inv(triangle) * np.sqrt(weights.sum()))
 
 
-def label_of(domain: Domain, reference: Any) -> Any:
-    """The label of the reference; None for None."""
-    if reference is None:
+def label_of(domain: Domain, value: Any, role: str = "reference") -> Any:
+    """The label of a value that the argument ``role`` names; None for None."""
+    if value is None:
         return None
     try:
-        return domain.labels[int(domain.encode([reference])[0])]
+        return domain.labels[int(domain.encode([value])[0])]
     except WarnerError:
         rule = "must be one of the values of the question"
-        near = meant(str(reference), map(str, domain.labels))
-        raise ArgumentError("reference", rule, show(reference), near) from None
+        near = meant(str(value), map(str, domain.labels))
+        raise ArgumentError(role, rule, show(value), near) from None

@@ -133,6 +133,31 @@ def test_random_intercepts_links_and_correlations(here: Path) -> None:
     assert survey[0]["degrees"] == 29
 
 
+def test_one_answer_against_all_others(here: Path, tmp_path: Path) -> None:
+    """Rejects an equation for each answer where the one that is named was meant."""
+    study = """
+[public.age]
+integers = [0, 99]
+[attributes.often]
+values = ["never", "sometimes", "often"]
+mechanism = "RandomizedResponse"
+epsilon = 3.0
+"""
+    (tmp_path / "s.toml").write_text(study)
+    rows = [f"{['never', 'sometimes', 'often'][i % 3]},{20 + i % 40}" for i in range(300)]
+    (tmp_path / "a.csv").write_text("\n".join(["often,age", *rows]))
+    files = [str(tmp_path / name) for name in ("s.toml", "a.csv", "r.parquet")]
+    run("randomize", *files[:2], "-o", files[2])
+    shown = run("regress", files[2], "often ~ age", "--outcome", "sometimes").output
+    assert "'sometimes' with 'other answers'" in shown
+    for options, said in (
+        (("--correlation",), "--outcome: cannot be used with --correlation"),
+        (("--reference", "never"), "cannot be used together with"),
+    ):
+        asked = "regress", files[2], "often ~ age", "--outcome", "sometimes"
+        assert said in run(*asked, *options, ok=False).stderr
+
+
 def test_all_columns_are_shown_where_there_is_room_for_them(here: Path) -> None:
     """Rejects: --wide that is taken and does nothing."""
     command = ("regress", "r.parquet", "smokes ~ age")

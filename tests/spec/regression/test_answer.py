@@ -31,6 +31,7 @@ from warner.errors import (
     MismatchError,
     MissingExtraError,
 )
+from warner.mechanisms import ProjectiveGeometryResponse
 from warner.regression.lists import regress_list
 
 OFTEN = Categorical(["never", "sometimes", "often"])
@@ -395,7 +396,7 @@ def test_a_left_side_is_refused_also_where_formulaic_is_not_installed(
 def test_the_left_side_of_a_formula_may_name_the_question() -> None:
     """Rejects a left side that is ignored: of two questions it says which one is meant."""
     alone = regress(REPORTS, PEOPLE, "age").coefficients
-    assert (regress(REPORTS, PEOPLE, "often ~ age").coefficients == alone).all()
+    assert (regress(REPORTS, PEOPLE, "habit ~ age").coefficients == alone).all()
     many, ill = RandomizedResponse(OFTEN, 3.0), RandomizedResponse(Categorical(["no", "yes"]), 3.0)
     answers = {"often": ["never", "often"] * 200, "ill": ["no", "no", "yes", "no"] * 100}
     reports = PerAttribute({"often": many, "ill": ill}).randomize(answers)
@@ -414,6 +415,67 @@ def test_the_left_side_of_a_formula_may_name_the_question() -> None:
     refused(ArgumentError, words, regress, reports, covariates, "ill ~ age", attribute="often")
     words = "or nothing, but 'age' is a column of the covariates; .* use hidden=[.]{3}"
     refused(ArgumentError, words, regress, REPORTS, PEOPLE, "age ~ ward")
+
+
+@pytest.mark.parametrize("mechanism", [RandomizedResponse, ProjectiveGeometryResponse])
+def test_one_answer_is_compared_with_all_others(mechanism: Any) -> None:
+    """Rejects the odds against a reference, whose slope here is 0.7, and its sign for the others."""
+    rng, n = np.random.default_rng(3), 20_000
+    z = rng.normal(size=n)
+    of_often = 1 / (1 + np.exp(1 - z))
+    others = np.where(rng.random(n) < 1 / (1 + np.exp(-2 * z)), "sometimes", "never")
+    answers = np.where(rng.random(n) < of_often, "often", others)
+    reports = mechanism(OFTEN, 3.0).randomize(answers, rng=rng)
+    made = regress(reports, {"z": z}, outcome="often")
+    assert (made.reference, made.outcomes) == ("other answers", ("often",))
+    errors = np.sqrt(np.diag(made.covariance))
+    assert np.abs(made.coefficients[0] - [-1, 1]).max() < 4 * errors.max() < 0.2
+    sample = reports[:10]
+    for formula in ("often ~ z", "habit == 'often' ~ z"):
+        words = "Pass the formula 'z' and outcome='often'"
+        refused(ArgumentError, words, regress, sample, {"z": z[:10]}, formula)
+    refused(ArgumentError, "outcome=", regress, sample, z[:10], outcome="often", reference="never")
+    refused(ArgumentError, "outcome", regress, sample, z[:10], outcome="oftn")
+    bits = warner.UnaryEncoding(OFTEN, 3.0).randomize(answers[:10])
+    refused(ArgumentError, "Leave out outcome", regress, bits, z[:10], outcome="often")
+    words = "cannot be used with a mean"
+    refused(ArgumentError, words, regress, sample, z[:10], kind="mean", outcome="often")
+
+
+def test_one_of_two_answers_is_compared_with_the_other() -> None:
+    answers = ["no", "yes", "yes", "no", "yes", "no"] * 50
+    reports = RandomizedResponse(Categorical(["no", "yes"]), 3.0).randomize(answers)
+    z = np.arange(300.0) % 7
+    usual = regress(reports, z)
+    assert (regress(reports, z, outcome="yes").coefficients == usual.coefficients).all()
+    other = regress(reports, z, outcome="no")
+    assert other.coefficients == pytest.approx(-usual.coefficients, abs=1e-6)
+
+
+def test_a_question_inside_a_function_is_called_by_its_name() -> None:
+    ill = RandomizedResponse(Categorical(["no", "yes"]), 3.0)
+    reports = {"often": REPORTS, "ill": ill.randomize(["no", "yes"] * (N // 2))}
+    refused(ArgumentError, "Write 'ill ~ age'", regress, reports, PEOPLE, "C(ill) ~ age")
+    words = "Pass the formula 'often ~ age' and outcome='sometimes'"
+    refused(ArgumentError, words, regress, reports, PEOPLE, "often == 'sometimes' ~ age")
+
+
+def test_reports_beside_the_covariates_are_none() -> None:
+    """Rejects the reports of a frame as covariates, which separate all answers."""
+    survey = PerAttribute({"often": RandomizedResponse(OFTEN, 3.0)} | {"ill": _coin()})
+    answers = {"often": ["never", "often"] * 100, "ill": ["no", "no", "yes", "no"] * 50}
+    reports = survey.randomize(answers, np.random.default_rng(1))
+    frame = reports.to_frame("pandas").assign(age=PEOPLE["age"][:200])
+    made = regress(reports, frame, attribute="often")
+    assert made.names == ("Intercept", "age")
+    words = "must not be a column of the reports; got 'ill.report'. Leave 'ill.report' out"
+    refused(ArgumentError, words, regress, reports, frame, "often ~ age + `ill.report`")
+    alone = frame[["ill.report"]]
+    refused(ArgumentError, "besides the reports", regress, reports, alone, attribute="often")
+
+
+def _coin() -> RandomizedResponse:
+    return RandomizedResponse(Categorical(["no", "yes"]), 3.0)
 
 
 def test_only_the_columns_that_are_used_need_numbers_or_text() -> None:

@@ -128,6 +128,12 @@ _MOST_DIGITS = 7  # of a number in a table of a paper that has the decimals of i
     "answer to the question, and the first value of a column in the alphabet.",
 )
 @click.option(
+    "--outcome",
+    metavar="ANSWER",
+    help="For a question with three answers or more: compare ANSWER with all other answers "
+    "together.",
+)
+@click.option(
     "--errors",
     type=click.Choice(["observed", "sandwich"]),
     help="How standard errors are computed. observed, the default: from the observed information. "
@@ -153,6 +159,7 @@ def regress(
     link: str,
     correlation: bool,
     references: tuple[str, ...],
+    outcome: str | None,
     errors: str | None,
     drop_missing: bool,
     weights: str | None,
@@ -246,6 +253,7 @@ def regress(
         "--random": random,
         "--link": None if link == "logit" else link,
         "--reference": " ".join(references) or None,
+        "--outcome": outcome,
         "--errors": errors,
     }
     if correlation:
@@ -267,7 +275,8 @@ def regress(
         kind: dict[str, Any] = {"link": link, "random": random}
         options: dict[str, Any] = {"baselines": baselines, **roles}
         if predictors:
-            _refuse("a hidden answer as predictor", {"--mean": stated["--mean"]})
+            of_answer = {name: stated[name] for name in ("--mean", "--outcome")}
+            _refuse("a hidden answer as predictor", of_answer)
             spec = " + ".join(map(in_formula, predictors)) if hidden is None else hidden
             model = f"{in_formula(left)} ~ {right}"
             hidden_answers = people.reports_of(predictors)
@@ -292,7 +301,7 @@ def regress(
             if mean:
                 goes = "--mean", "--reference"
                 _refuse("--mean", {k: v for k, v in stated.items() if k not in goes})
-            kind = {"kind": "mean"} if mean else kind
+            kind = {"kind": "mean"} if mean else {**kind, "outcome": outcome}
             result = regress_answer(
                 answers, public, right or None, reference, errors, attribute, **kind, **options
             )
