@@ -70,10 +70,10 @@ class StatedHeader:
                 counter = "study"
                 reports = f"{{{name}: study.mechanisms[{name}].reports(frame, column=COLUMN), ...}}"
             text = (
-                "The frame does not say which mechanism made its reports, or whether they are "
-                f"simulated. The reports are counted as {codes_in_words(of)}. If that is right, "
-                f"stop this warning with {counter}.tally({reports}{groups}). If the reports "
-                f"are simulated, write {reports.replace(')', ', simulated=True)')}."
+                "The frame does not say which mechanism made its reports. They are counted as "
+                f"{codes_in_words(of)}. If that is right, stop this warning with "
+                f"{counter}.tally({reports}{groups}). If the reports are simulated, add "
+                "simulated=True after frame."
             )
             warn(text, FrameWarning)
 

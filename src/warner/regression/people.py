@@ -168,20 +168,20 @@ class Problem:
         rule = "can be used only with RandomizedResponse and mechanisms like it"
         remedy = "Leave out outcome: each answer is then compared with the reference"
         refusal = ArgumentError("outcome", rule, None, remedy)
-        place = list(self.domain.labels).index(outcome)
+        position = list(self.domain.labels).index(outcome)
         if self.channel.shape[1] != size:
             raise refusal
-        likelihood = self.channel.matvec((np.arange(size) == place).astype(np.float64))
+        likelihood = self.channel.matvec((np.arange(size) == position).astype(np.float64))
         levels, alike = np.unique(likelihood.round(_DIGITS), return_inverse=True)
         if len(levels) > _MOST_LEVELS:
             raise refusal
         groups = np.arange(len(levels))[:, None] == alike
         sums = np.array([self.channel.rmatvec(group.astype(np.float64)) for group in groups])
-        others = np.delete(sums, place, axis=1)
+        others = np.delete(sums, position, axis=1)
         if not np.allclose(sums.sum(axis=0), 1.0) or not np.allclose(others.T, others[:, 0]):
             raise refusal
         domain = Categorical([OTHERS, as_text(outcome)])
-        channel = DenseChannel(np.column_stack([others[:, 0], sums[:, place]]))
+        channel = DenseChannel(np.column_stack([others[:, 0], sums[:, position]]))
         two, row = Classes.of(domain), alike[self.row]
         return replace(self, channel=channel, row=row, domain=domain, classes=two)
 

@@ -1,8 +1,8 @@
 """Charts of estimates, made from rows that other modules compute.
 
-Estimates are drawn as a dot with a bar for each value, as a line with a band for many numbers in
-order, or as a map for the cells of a grid. Position, shape and lightness carry the meaning, so that
-charts can be read in grey.
+Estimates are drawn as a dot with a bar for each value, as a histogram of the bands of their table
+or a line with a band for many numbers in order, or as a map for the cells of a grid. Position,
+shape and lightness carry the meaning, so that charts can be read in grey.
 """
 
 from __future__ import annotations
@@ -47,7 +47,14 @@ from warner.results.drawing import (
 )
 from warner.results.intervals import available_kind
 from warner.results.ranks import place_of
-from warner.results.shown import items_of, numbers_of_groups, questions_of, table_of_items
+from warner.results.shown import (
+    band_rows,
+    is_by_bands,
+    items_of,
+    numbers_of_groups,
+    questions_of,
+    table_of_items,
+)
 from warner.results.solution import Solution
 from warner.results.tables import counted_in_words, estimate_table, index_of_yes, rows
 
@@ -258,6 +265,10 @@ def _panel(
     is_chosen = top is not None and top < domain.size
     together = is_chosen and _bounded(estimate, options) and estimate.has_intervals
     kind = options.kind or ("simultaneous" if together else None)
+    is_plain = truth is None and reports is None and labels is None and top is None
+    is_usual = options.kind in (None, "posterior") and estimate.has_posterior_intervals
+    if is_plain and is_usual and is_by_bands(estimate):
+        return _histogram(estimate, options, unit)
     shares = rows(estimate, options.level, options.target, kind)
     for i, row in enumerate(shares):
         row["order"] = i
@@ -322,7 +333,7 @@ def _title(
     counted = counted_in_words(estimate)
     counted = f"up to {counted}{about_each}" if about_each else counted
     lines = [f"{counted}{people}; method: {_in_words(estimate.method)}", caption, about]
-    return titled(estimate.attribute or "estimated shares", lines)
+    return titled(estimate.attribute or "estimated shares", [*filter(None, lines)])
 
 
 def _in_words(method: str) -> str:
@@ -443,6 +454,21 @@ def _in_unit(estimate: Solution, unit: str | None) -> str:
     """What numbers count, else the question, as the title of an axis."""
     name = visible(unit or estimate.attribute or "value")
     return textwrap.shorten(name, CAPTION, placeholder=" ...")
+
+
+def _histogram(estimate: Solution, options: IntervalOptions, unit: str | None) -> Any:
+    """A bar with an interval for each band of numbers that their table has, in order."""
+    alt = require_altair()
+    data = band_rows(estimate, *options)
+    axis = alt.Axis(labelAngle=-40, labelOverlap=False)
+    x = alt.X("value:N", title=_in_unit(estimate, unit), sort=None, axis=axis)
+    base = alt.Chart(inline_data(data)).encode(x=x)
+    ends = [row[key] for row in data for key in ("estimate", "low", "high")]
+    share = alt.Y("estimate:Q", axis=axis_of_shares(), scale=scale_of_shares(ends))
+    bars = base.mark_bar(fill=BAND, stroke=QUIET, strokeWidth=1).encode(y=share)
+    rule = base.mark_rule(strokeWidth=2, color=INK).encode(y=alt.Y("low:Q"), y2="high:Q")
+    title = _title(estimate, "", options, "bars: estimate; lines")
+    return alt.layer(bars, rule).properties(title=title, width=WIDTH, height=240)
 
 
 def _line(

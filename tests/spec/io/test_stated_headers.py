@@ -96,6 +96,24 @@ def test_renamed_columns_are_known_and_other_columns_are_not() -> None:
         assert RandomizedResponse(LABELS, 3.0).tally(beside, column="other").simulated
 
 
+@pytest.mark.parametrize("how", ["join", "merge", "concat"])
+def test_a_joined_frame_says_it_again_with_the_attrs_of_the_reports(how: str) -> None:
+    """Rejects advice in the guide that does not hold."""
+    frame = MADE.to_frame("pandas")
+    ages = pd.DataFrame({"age": range(len(frame))})
+    joined = {
+        "join": lambda: frame.join(ages),
+        "merge": lambda: frame.merge(ages, left_index=True, right_index=True),
+        "concat": lambda: pd.concat([frame, ages], axis=1),
+    }[how]()
+    with pytest.warns(FrameWarning, match="does not say which mechanism"):
+        COIN.tally(joined)
+    joined.attrs = frame.attrs
+    assert COIN.tally(joined) == COIN.tally(MADE)
+    with pytest.raises(MismatchError):
+        RandomizedResponse(LABELS, 3.0).tally(joined)
+
+
 def test_a_study_compares_each_attribute() -> None:
     frame = MADE.to_frame("pandas", "smokes").assign(ward=["a"] * 13 + ["b"] * 14)
     with pytest.warns(FrameWarning, match=r"counted as RandomizedResponse .* 0 = no, 1 = yes\. If"):

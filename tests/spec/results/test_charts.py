@@ -149,6 +149,25 @@ def test_many_ordered_values_are_steps_with_a_band_and_few_are_dots_with_bars() 
     assert _marks(_panel(_result(Categorical([f"c{i}" for i in range(80)])))) == ["rule", "point"]
 
 
+@pytest.mark.parametrize("bins", [20, 60])
+def test_many_numbers_are_a_histogram_of_the_bands_of_their_table(bins: int) -> None:
+    """Rejects towers of single bins at round numbers, and a list of dots where bins are fewer."""
+    wave = warner.SquareWave(Interval(0, 600, bins=bins), 1.0)
+    minutes = np.random.default_rng(3).gamma(2, 20, 2_000).clip(0, 599)
+    result = warner.estimate(wave.tally(wave.randomize(minutes, np.random.default_rng(4))))
+    panel = _panel_of(result.plot(unit="minutes"))
+    assert _marks(panel) == ["bar", "rule"] and len(panel["title"]["subtitle"]) == 2
+    x = panel["layer"][0]["encoding"]["x"]
+    assert (x["title"], x["sort"]) == ("minutes", None)
+    printed = [row for row in result.table().rows if row["is_share"]]
+    for row, expected in zip(_data(panel["layer"][0], panel), printed, strict=True):
+        assert row["value"] == expected["value"]
+        for key in ("estimate", "low", "high"):
+            assert row[key] == pytest.approx(expected[key])
+    assert printed[0]["value"] == "0 to 50"
+    assert _marks(_panel_of(result.plot(truth=[1 / bins] * bins)))[-1] in ("line", "tick")
+
+
 def test_steps_reach_from_end_to_end_and_hold_every_share() -> None:
     for domain, first, last in ((Integers(5, 44), 4.5, 44.5), (Interval(-1, 3, 40), -1, 3)):
         result = _result(domain)
@@ -590,7 +609,8 @@ def test_groups_of_many_numbers_are_drawn_as_mean_and_quartiles() -> None:
     assert drawn == [["mean"], ["25 % quantile"], ["median"], ["75 % quantile"]]
     assert drawn[::2] == [["mean"], ["median"]]
     assert len(result.plot(values=[2.5]).to_dict()["vconcat"]) == 1
-    subtitle = result["north",].plot().to_dict()["vconcat"][0]["title"]["subtitle"]
+    even = [1 / 48] * 48
+    subtitle = result["north",].plot(truth=even).to_dict()["vconcat"][0]["title"]["subtitle"]
     assert "; method: smoothed" in subtitle[0]
     assert "wider at round numbers" in " ".join(" ".join(subtitle).split())
 
@@ -784,7 +804,7 @@ def test_axes_of_numbers_have_their_unit() -> None:
         panels = result.plot(unit=unit).to_dict()["concat"]
         axes = [panel["layer"][1]["encoding"]["x"]["axis"]["title"] for panel in panels]
         assert axes == [axis] * 4
-    north = result["north",].plot(unit="minutes")
+    north = result["north",].plot(unit="minutes", truth=[1 / 48] * 48)
     assert _panel_of(north)["layer"][0]["encoding"]["x"]["title"] == "minutes (48 ranges)"
     differences = warner.compare_groups(tally, reference="south")
     for unit, axis in (("minutes", "minutes"), (None, "the unit of the answers")):
