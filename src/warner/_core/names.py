@@ -194,9 +194,10 @@ _METHODS = _by_word(
         "std sd standarddeviation": "variance()**0.5",
         "bse se stderr standarderror": "standard_errors interval(kind='wald')",
         "median": "quantile(0.5)",
-        "above below between greater less": "range()",
+        "above below between greater less cdf cumulative": "range()",
         "quantiles percentile": "quantile(0.9)",
-        "shares estimates values proportions theta": "probabilities to_frame('pandas') labels",
+        "share shares estimates values proportions theta": "probabilities "
+        "to_frame('pandas') labels",
         "difference differences compare": "warner.compare_groups(tally)",
         "predictproba": "predict(...) probabilities",
         "fit predict decode estimate inversetransform": "warner.estimate(mechanism.tally(reports))",

@@ -160,11 +160,9 @@ class Audit(Tabular):
         )
 
     def __str__(self) -> str:
-        verdict = f"{self.mechanism} keeps its guarantee"
+        verdict = "The mechanism keeps its guarantee"
         if not self.holds:
-            verdict = (
-                f"{self.mechanism} is BROKEN: {self.violation}. It does not keep its guarantee"
-            )
+            verdict = f"The mechanism is BROKEN: {self.violation}. It does not keep its guarantee"
         bound = self.sampled_lower_bound
         # Reports that are not drawn by the law leave its epsilon a statement of the mechanism.
         is_stated = not self.holds and bound is not None
@@ -187,7 +185,7 @@ class Audit(Tabular):
             said.append(f"A person who lies changes an estimated count by at most {most}.")
         if self.shuffled is not None:
             said.append(f"If reports are shuffled, {self.shuffled}.")
-        return " ".join(said)
+        return "\n".join([*said, f"Mechanism: {self.mechanism}"])
 
 
 # -----------------------------------------------------------------------------------------------

@@ -627,7 +627,7 @@ class Mechanism(Hinting, ABC):
         >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
         >>> answers = pyarrow.table({"week": [1, 1, 2], "said": [0, 1, 1]})
         >>> coin.reports(answers, column="said")
-        Reports(RandomizedResponse, n=3)
+        Reports(RandomizedResponse, epsilon=1.0, n=3)
         """
         table = foreign_table(outputs)
         made: Reports

@@ -137,7 +137,9 @@ class Reports(Hinting):
 
     def __repr__(self) -> str:
         mark = ", simulated" if self.simulated else ""
-        return f"Reports({self.header.get('mechanism')}, n={len(self)}{mark})"
+        epsilon = self.header.get("requested")
+        about = f"{self.header.get('mechanism')}, epsilon={epsilon}, n={len(self)}"
+        return f"Reports({about}{mark})"
 
     def __add__(self, other: object) -> Any:
         if not isinstance(other, Reports):

@@ -499,3 +499,12 @@ def test_a_study_is_audited_by_question() -> None:
     said = refused(ArgumentTypeError, "mechanism of one question", warner.audit, study)
     assert "warner.audit(study.mechanisms['theme'])" in said and "warner audit study.toml" in said
     assert warner.audit(study.mechanisms["theme"]).holds
+
+
+def test_an_audit_is_printed_a_sentence_on_a_line_the_verdict_first() -> None:
+    """Rejects one paragraph that begins with all arguments of the mechanism."""
+    coin = RandomizedResponse(warner.Categorical(["no", "yes"]), 1.0)
+    assert repr(coin.reports([0, 1])) == "Reports(RandomizedResponse, epsilon=1.0, n=2)"
+    lines = str(warner.audit(coin)).splitlines()
+    assert lines[0] == "The mechanism keeps its guarantee: 1-LDP." and len(lines) == 5
+    assert lines[-1] == "Mechanism: RandomizedResponse(Categorical(values=['no', 'yes']), 1.0)"
