@@ -275,7 +275,7 @@ class DuplicateCheck:
 
     # Equal counts of two files named one by one are refused. In folders they are refused where
     # chance cannot explain them: the chance of any equal pair of m files is at most m (m - 1) / 2
-    # times that of one pair (the union bound), which is at most that of its least likely attribute.
+    # times that of one pair (the union bound), which is at most the product of its attributes.
     # A million reports of 16 values have 1e-22, those of one question with yes and no have 1e-3, so
     # copies of such files are not noticed.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import math
 import os
 import re
 import shlex
@@ -24,7 +25,7 @@ from warner._core.atomic_files import has_replaced, temporary_file, write_whole
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, FileError, MismatchError, StudyError, WarnerError
 from warner._core.progress import steps
-from warner._core.text import RANDOMISE_FIRST, canonical, file_name_key, in_one_line, series
+from warner._core.text import RANDOMISE_FIRST, canonical, file_name_key, in_one_line
 from warner.app.terminal import note, plural, say, warning
 from warner.domains import Domain
 from warner.io import data_sets, formats
@@ -56,6 +57,7 @@ FILES = "file"  # what --by calls the column of the files themselves
 _NO_CHANCE = 1e-9  # the probability below which equal counts are those of the same reports
 _RARE = 1e-3  # the probability below which equal counts are named
 _SELDOM = "Chance makes such equal counts in fewer than 1 of 1,000 cases"
+_NAMED = 3  # files of many that a message names
 _NO_TWIN = 1e-15  # the same of counts that are looked for in many files, night after night
 ALL_FILES = "the sum of all files"
 NOT_BY_GROUPS = "needs a tally of groups, but this tally was counted for all people together"
@@ -399,7 +401,7 @@ def _files_of(tallies: Mapping[str, Tally]) -> frozenset[str]:
     """Fingerprints of the files in a sum, or of its counts where other people hardly have these."""
     if marks := files_together((tally.n, tally.files) for tally in tallies.values()):
         return marks
-    chance = min(tally.chance_of_a_twin for tally in tallies.values())
+    chance = math.prod(tally.chance_of_a_twin for tally in tallies.values())
     digests = [f"{name!r}:{tally.digest}" for name, tally in sorted(tallies.items())]
     return frozenset([fingerprint(*digests)] if chance < _NO_TWIN else [])
 
@@ -458,7 +460,8 @@ class CountsBefore:
         content = ",".join(f"{name!r}:{t.digest}" for name, t in sorted(tallies.items()))
         other, both = self.files.setdefault(content, (path, alone))
         if other != path:
-            chance = min(tally.chance_of_a_twin for tally in tallies.values())
+            # The noise of different questions is independent.
+            chance = math.prod(tally.chance_of_a_twin for tally in tallies.values())
             if (both and alone) or chance * pairs < _NO_CHANCE:
                 raise _counted_twice(f"{other} and {path}")
             if chance * pairs < _RARE:
@@ -478,10 +481,10 @@ class CountsBefore:
 
         few, many, key = equal
         of_group = f" in the group {label(key)}" if key else ""
-        together = f"{series(few, 'and')} together" if len(few) > 1 else few[0]
+        together = f"{listed(few, _NAMED)} together" if len(few) > 1 else few[0]
         got = (
             f"{together}, with the same counts{of_group} as {len(many):,} others together: "
-            f"{listed(many)}"
+            f"{listed(many, _NAMED)}"
         )
         one = "the first ones" if len(few) > 1 else few[0]
         if refused is None:
@@ -519,7 +522,7 @@ class CountsBefore:
         for tally in grouped.values():  # once for all groups: many small ones are alike by chance
             for key, chance in zip(tally, tally.chances_of_twins().tolist(), strict=True):
                 if key in chances:
-                    chances[key] = min(chances[key], chance)
+                    chances[key] *= chance
         # One pair of all groups is equal by chance: a union bound. So is one of the sets of k pairs
         # between two files, of which there are at most (pairs between them)^k / k!.
         pairs = len(self.groups) * (len(self.groups) + 1) / 2

@@ -20,6 +20,7 @@ from warner.reports.tally import Tally, spread
 _ALL_BITS = 2**64 - 1
 _ALL_SETS = 12  # files of which all sets are compared
 _RUNS = 2**17  # sets of files that follow each other, in one order: of all people, and of groups
+_TELLING = 3  # groups that make a file tell together, of which none does so alone
 
 
 class EqualSums(NamedTuple):
@@ -66,50 +67,111 @@ class SumsOfFiles:
         """Two sets with the same counts that have less than the chance ``most``; None without any.
 
         Sizes are no chance: so only sets with as many reports as another one are compared, and the
-        chance is that of one file of the two sets, times the pairs that were compared. The noise of
-        different questions is independent, so their chances are multiplied.
+        chance is that of one file of the two sets in each group, times the pairs that were
+        compared. The noise of different questions and of different people is independent, so
+        their chances are multiplied.
         """
         if len(self._names) < 3:
             return None
+        looks = [look for look in self._looks() if look.least < np.log(most)]
+        compared = 0.0
+        equal: list[tuple[float, EqualSums]] = []
+        of_groups = sum(look.key != () for look in looks)
+        for look in looks:
+            # Many groups are compared in the time of two.
+            runs = _RUNS // of_groups if look.key else _RUNS
+            names = [self._names[i] for i in look.files.tolist()]
+            # Only files that are not equal to others by chance tell sets apart.
+            telling = look.chances < np.log(most) / min(len(look.groups), _TELLING)
+            marks = np.where(telling, spread(np.arange(len(names), dtype=np.uint64)), np.uint64(0))
+            sets = _sets_of(names, look.sizes, look.sizes_by_group, look.numbers, marks, runs)
+            compared += sets.pairs_of_one_size()
+            for few, many in sets.equal():
+                chance = self._chance(look, [*few, *many])
+                first, second = ([names[i] for i in side] for side in (few, many))
+                equal.append((chance, EqualSums(first, second, look.key)))
+        refused = (two for chance, two in equal if chance + np.log(compared) < np.log(most))
+        return min(refused, key=lambda two: len(two.few), default=None)
+
+    def _looks(self) -> Iterator[_Look]:
+        """What is compared: all people, each group, and all groups at once."""
         groups, sizes, numbers, chances = map(np.concatenate, zip(*self._rows, strict=True))
         files = np.repeat(range(len(self._rows)), [len(row[0]) for row in self._rows])
         order = np.lexsort((files, groups))
         files, groups, sizes, numbers, chances = (
             column[order] for column in (files, groups, sizes, numbers, chances)
         )
-        ends = [0, *(np.flatnonzero(np.diff(groups)) + 1).tolist(), len(groups)]
-        compared = 0.0
-        equal: list[tuple[float, EqualSums]] = []
         keys = list(self._groups)
-        those_compared = [
-            slice(start, stop)
-            for start, stop in pairwise(ends)
-            if stop - start > 2 and chances[start:stop].min() < np.log(most)
-        ]
-        for those in those_compared:
-            key = keys[groups[those.start]]
-            # Many groups are compared in the time of two.
-            runs = _RUNS // len(those_compared) if key else _RUNS
-            names = [self._names[i] for i in files[those].tolist()]
-            # Only files that are not equal to others by chance tell sets apart.
-            telling = chances[those] < np.log(most)
-            marks = np.where(telling, spread(np.arange(len(names), dtype=np.uint64)), np.uint64(0))
-            sets = _sets_of(names, sizes[those], numbers[those], marks, runs)
-            compared += sets.pairs_of_one_size()
-            for few, many in sets.equal():
-                chance = float(chances[those][[*few, *many]].min())
-                first, second = ([names[i] for i in side] for side in (few, many))
-                equal.append((chance, EqualSums(first, second, key)))
-        return next(
-            (two for chance, two in equal if chance + np.log(compared) < np.log(most)), None
+        ends = [0, *(np.flatnonzero(np.diff(groups)) + 1).tolist(), len(groups)]
+        for start, stop in pairwise(ends):
+            if stop - start > 2:
+                those = slice(start, stop)
+                n = sizes[those]
+                yield _Look(
+                    keys[groups[start]],
+                    groups[start : start + 1],
+                    files[those],
+                    n,
+                    n.astype(np.uint64),
+                    numbers[those],
+                    chances[those],
+                    chances[those].min(),
+                )
+        # A file of each group has its counts once more in a compacted file: no group of three files
+        # tells it, and each pair of groups can be equal by chance, but not all of them.
+        is_group = groups != self._groups.get((), -1)
+        of_groups = np.unique(groups[is_group])
+        if len(of_groups) < 2:
+            return
+        files, groups, sizes, numbers, chances = (
+            column[is_group] for column in (files, groups, sizes, numbers, chances)
         )
+        members, at = np.unique(files, return_inverse=True)
+        weights = spread(groups.astype(np.uint64))
+        summed = np.zeros((2, len(members)), dtype=np.uint64)
+        np.add.at(summed[0], at, weights * sizes.astype(np.uint64))
+        np.add.at(summed[1], at, weights * numbers)
+        people = np.bincount(at, sizes).astype(np.int64)
+        least = np.zeros(len(keys))
+        np.minimum.at(least, groups, chances)
+        yield _Look(
+            (),
+            of_groups,
+            members,
+            people,
+            summed[0],
+            summed[1],
+            np.bincount(at, chances),
+            least.sum(),
+        )
+
+    def _chance(self, look: _Look, members: list[int]) -> float:
+        """The logarithm of the chance of equal counts of these files of a look."""
+        rows = [self._rows[look.files[i]] for i in members]
+        groups, _, _, chances = map(np.concatenate, zip(*rows, strict=True))
+        least = np.zeros(len(self._groups))
+        np.minimum.at(least, groups, chances)
+        return float(least[look.groups].sum())
+
+
+class _Look(NamedTuple):
+    """Files whose counts of some groups are compared."""
+
+    key: Key  # the group; () of all people, and of all groups at once
+    groups: np.ndarray  # the numbers of the groups
+    files: np.ndarray
+    sizes: np.ndarray  # the reports of each file
+    sizes_by_group: np.ndarray  # a number that adds up, and is equal where all groups are as large
+    numbers: np.ndarray  # the same of all counts
+    chances: np.ndarray  # the logarithm of the chance of the counts of each file
+    least: float  # the same of the least likely file of each group
 
 
 class _Sets(NamedTuple):
     """Sets of files."""
 
     members: Callable[[int], set[int]]  # the files of a set
-    sizes: np.ndarray  # the reports of each set
+    sizes: np.ndarray  # equal where the sets have as many reports in each group
     numbers: np.ndarray  # the sum of the numbers of its files
     marks: np.ndarray  # the sum of the marks of those of its files that tell it apart
 
@@ -130,7 +192,12 @@ class _Sets(NamedTuple):
 
 
 def _sets_of(
-    names: list[str], sizes: np.ndarray, numbers: np.ndarray, marks: np.ndarray, runs: int
+    names: list[str],
+    reports: np.ndarray,
+    sizes: np.ndarray,
+    numbers: np.ndarray,
+    marks: np.ndarray,
+    runs: int,
 ) -> _Sets:
     """The sets of files that are compared, about so many of files that follow each other."""
     m = len(names)
@@ -139,10 +206,10 @@ def _sets_of(
         summed = (inside.astype(of.dtype) @ of for of in (sizes, numbers, marks))
         return _Sets(lambda i: set(np.flatnonzero(inside[i]).tolist()), *summed)
     by_name = sorted(range(m), key=names.__getitem__)
-    files = np.concatenate([by_name, np.argsort(sizes, kind="stable")])  # two orders of all files
+    files = np.concatenate([by_name, np.argsort(reports, kind="stable")])  # two orders of all files
     nothing = 2 * m  # where a number is zero
     values = [np.append(of[files], of.dtype.type(0)) for of in (sizes, numbers, marks)]
-    reports = values[0]
+    reports = reports[files]
     starts, stops, without = [], [], []
     largest = np.arange(2 * m)  # of each run, by where it starts
     for length in range(1, min(m, max(runs // m, 2)) + 1):

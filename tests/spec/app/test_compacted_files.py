@@ -44,7 +44,8 @@ def test_a_file_that_was_compacted_is_not_counted_beside_its_parts(
     for those in ([0, 1, 2, 3], [0, 2, 3]):
         _write("lake/compact.parquet", [parts[i] for i in those])
         done = tally("lake", *options, ok=False)
-        names = ", ".join(f"lake/part-{i:02}.parquet" for i in those)
+        names = ", ".join(f"lake/part-{i:02}.parquet" for i in those[:3])
+        names += ", and 1 more" * (len(those) > 3)
         said = f"lake/compact.parquet, with the same counts as {len(those)} others together:"
         assert f"{said} {names}. Leave out lake/compact.parquet or the" in done.stderr
         assert not Path("t.json").exists()
@@ -76,6 +77,53 @@ def test_counts_that_are_hardly_chance_are_named_once(lake: Path, arguments: lis
     _write("lake/1.parquet", parts[:1])
     Path("lake/z.parquet").unlink()
     assert "lake/0.parquet and lake/1.parquet have equal counts, and" in tally("lake").stderr
+
+
+def _two_questions(files_of: int) -> dict[tuple[str, str], pa.Table]:
+    """Write a study of few values, and a file of each day and region into folders, as engines do."""
+    study = """
+[public.region]
+values = ["north", "south", "east", "west"]
+[public.day]
+dates = "week"
+"""
+    for name, values in (("smokes", ["no", "yes", "often"]), ("owns", ["no", "yes"])):
+        study += f'[attributes.{name}]\nvalues = {values}\nmechanism = "RandomizedResponse"\n'
+        study += "epsilon = 1.0\n"
+    Path("study.toml").write_text(study)
+    for path in Path("lake").iterdir():
+        path.unlink()
+    parts = {}
+    for day in ("2026-11-02", "2026-11-09"):
+        for i, region in enumerate(("north", "south", "east", "west")):
+            n = files_of + 11 * i
+            columns = {
+                f"{q}_report": _RNG.integers(0, k, n) for q, k in (("smokes", 3), ("owns", 2))
+            }
+            parts[day, region] = pa.table({**columns, "day": [day] * n, "region": [region] * n})
+            folder = Path(f"lake/day={day}/region={region}")
+            folder.mkdir(parents=True)
+            pq.write_table(parts[day, region], folder / "part-0.parquet")
+    return parts
+
+
+def test_all_groups_together_tell_a_compacted_file_that_no_group_tells(lake: Path) -> None:
+    """Rejects a bound of the least likely group alone: each file has one, and equal by chance."""
+    parts = _two_questions(4000)
+    tally("lake", "--by", "region,day", "--of-this-study")
+    _write("lake/compact.parquet", list(parts.values()))
+    done = tally("lake", "--by", "region,day", "--of-this-study", ok=False)
+    said = "lake/compact.parquet, with the same counts as 8 others together: lake/day=2026-11-02/"
+    assert said in done.stderr
+    assert "part-0.parquet, and 5 more. Leave out lake/compact.parquet or the 8 o" in done.stderr
+    tally("lake", "--by", "region,day", "--of-this-study", "--allow-equal")
+    # Nor are the files of one region told alone, of which there are two.
+    Path("lake/compact.parquet").unlink()
+    night = ("--by", "region,day", "--of-this-study", "--checkpoint", "c.jsonl")
+    tally("lake", *night)
+    for region in ("north", "south", "east", "west"):
+        _write(f"lake/{region}.parquet", [of for key, of in parts.items() if key[1] == region])
+    assert "must not be counted twice" in tally("lake", *night, ok=False).stderr
 
 
 def test_a_compacted_file_is_known_among_many(lake: Path) -> None:
@@ -197,6 +245,20 @@ def test_sums_that_are_equal_by_chance_are_no_copies() -> None:
         for i in range(many):
             sums.add(str(i), {"smokes": coin.tally(coin.reports(_RNG.integers(0, 2, 40)))})
         assert sums.equal(1e-9) is None and sums.equal(1e9) is not None
+
+
+def test_all_groups_are_equal_by_chance_no_more_often_than_is_said() -> None:
+    """Rejects a chance of all groups that leaves out a group, or the pairs that were compared."""
+    coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+    rng = np.random.default_rng(37)
+    equal, most, draws = 0, 0.2, 500
+    for _draw in range(draws):
+        sums = SumsOfFiles()
+        for name, n in (("a", 20), ("b", 20), ("c", 40)):
+            reports = coin.reports(rng.integers(0, 2, 2 * n))
+            sums.add(name, {"smokes": coin.tally(reports, by={"ward": ["x", "y"] * n})})
+        equal += sums.equal(most) is not None
+    assert 0 < equal < most * draws
 
 
 def test_sums_of_bits_and_of_several_questions_are_compared() -> None:

@@ -546,14 +546,14 @@ def _comment(*texts: str) -> Iterator[str]:
         yield from (f"# {line}" for line in textwrap.wrap(text, _WIDTH))
 
 
-def listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str], most: int = _SHOWN) -> str:
     """Names in one line, not more than some of them.
 
-    >>> listed(["a", "b\\n"]), listed(["q"] * 40)[-17:]
-    ('a, "b\\\\n"', 'q, q, and 10 more')
+    >>> listed(["a", "b\\n"]), listed(["q"] * 40, 2)
+    ('a, "b\\\\n"', 'q, q, and 38 more')
     """
-    shown = [name if name.isprintable() and name else toml(name) for name in names[:_SHOWN]]
-    more = [f"and {len(names) - _SHOWN:,} more"] if len(names) > _SHOWN else []
+    shown = [name if name.isprintable() and name else toml(name) for name in names[:most]]
+    more = [f"and {len(names) - most:,} more"] if len(names) > most else []
     return ", ".join(shown + more)
 
 
