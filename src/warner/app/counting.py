@@ -354,6 +354,13 @@ def _count(file: DataFile, request: CountRequest) -> CountedFile:
         tallies = files.tally_file(
             opened, request.by or (), ways=request.ways, keep_reports=request.keep_reports
         )
+        first = next(iter(tallies.values()))
+        for i, name in enumerate(request.by or ()):
+            if text := file.values.get(name):
+                here = foreign_files.folder_keys(path, name, opened.public[name], text)
+                groups = zip(first, first.sizes.tolist(), strict=True)
+                elsewhere = sum(n for key, n in groups if (key[i],) not in here)
+                foreign_files.require_folder(path, name, text, elsewhere)
         if request.plan is not None and opened.round is not None:
             tallies = request.plan.of_round(tallies, opened.path)
         seal = opened.end["sha256"]

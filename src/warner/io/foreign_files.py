@@ -73,6 +73,7 @@ from warner.io.public_values import holds_integers, remedy_of
 from warner.io.report_file import open_reports
 from warner.io.stated_headers import StatedHeader
 from warner.mechanisms import Mechanism
+from warner.reports.public_columns import Key
 from warner.reports.reports import START, from_texts
 from warner.reports.source import By, count
 from warner.reports.tally import Tally
@@ -616,32 +617,37 @@ def _require_public(file: ForeignFile, by: Mapping[str, Domain], values: Mapping
                     remedy = f"Move the file to a folder with a value, or count without {name}"
                 raise ReportError(file.path, rule, None, remedy)
             continue
-        text = values[name]
-        folder: int | str | None = (
-            int(text) if holds_integers(domain) and _INTEGER.fullmatch(text) else text
-        )
-        try:
-            checked_groups({name: [folder]}, {name: domain}, 1)
-        except ReportError:
-            folder = None
-        if folder is None:
-            rule = f"folder {name}={text}: the study does not declare the value {text}"
-            remedy = f"Declare it in [public.{name}], or rename the folder"
-            if isinstance(domain, Dates):
-                rule = f"folder {name}={text} must be named after {domain.form}"
-                remedy = domain.remedy_of(text) or "Rename the folder"
-                raise ReportError(file.path, rule, None, remedy)
-            if (nearest := remedy_of(name, domain, text)) is not None:
-                remedy = nearest
-            raise ReportError(file.path, f"{rule} for {name}", None, remedy)
-        if name in file.names and (rows := _rows_elsewhere(file, name, domain, folder)):
-            many = "1 row" if rows == 1 else f"{rows:,} rows"
-            rule = f"the folder says {name}={text}, but the column says something else in {many}"
-            remedy = "Move the file to the right folder, or remove the column"
-            raise ReportError(file.path, rule, None, remedy)
+        keys = folder_keys(file.path, name, domain, values[name])
+        if name in file.names:
+            rows = _rows_elsewhere(file, name, domain, keys)
+            require_folder(file.path, name, values[name], rows, ", or remove the column")
 
 
-def _rows_elsewhere(file: ForeignFile, name: str, domain: Domain, folder: Any) -> int:
+def folder_keys(path: str, name: str, domain: Domain, text: str) -> Sequence[Key]:
+    """The group of a public column that a folder is named after, as keys of tallies have it."""
+    folder: int | str = int(text) if holds_integers(domain) and _INTEGER.fullmatch(text) else text
+    with contextlib.suppress(ReportError):
+        return checked_groups({name: [folder]}, {name: domain}, 1).keys
+    rule = f"folder {name}={text}: the study does not declare the value {text}"
+    remedy = f"Declare it in [public.{name}], or rename the folder"
+    if isinstance(domain, Dates):
+        rule = f"folder {name}={text} must be named after {domain.form}"
+        remedy = domain.remedy_of(text) or "Rename the folder"
+        raise ReportError(path, rule, None, remedy)
+    if (nearest := remedy_of(name, domain, text)) is not None:
+        remedy = nearest
+    raise ReportError(path, f"{rule} for {name}", None, remedy)
+
+
+def require_folder(path: str, name: str, text: str, rows: int, or_else: str = "") -> None:
+    """Refuse a file of which so many rows are of another group than their folder says."""
+    if rows:
+        many = "1 row" if rows == 1 else f"{rows:,} rows"
+        rule = f"the folder says {name}={text}, but the column says something else in {many}"
+        raise ReportError(path, rule, None, f"Move the file to the right folder{or_else}")
+
+
+def _rows_elsewhere(file: ForeignFile, name: str, domain: Domain, here: Sequence[Key]) -> int:
     """How many rows are of another group of a public column than their folder says."""
     import narwhals.stable.v2 as nw
 
@@ -654,7 +660,6 @@ def _rows_elsewhere(file: ForeignFile, name: str, domain: Domain, folder: Any) -
         except (EmptyError, ReportError):
             # A value that is not declared is refused by its row.
             return 0
-    here = checked_groups({name: [folder]}, by, 1).keys
     return sum(n for key, n in zip(groups.keys, counts.tolist(), strict=True) if key not in here)
 
 

@@ -392,6 +392,31 @@ def write_reports(
         ArgumentError, MismatchError, ReportError: as in :class:`ReportWriter`.
         EmptyError: no reports.
         FileError: a file that is there already.
+
+    A file of each ward, in folders as engines write them, from which ``warner tally lake --by
+    ward`` takes the ward too:
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import warner
+    >>> study = warner.Study.parse('''
+    ... [public.ward]
+    ... values = ["north", "south"]
+    ... [attributes.smokes]
+    ... values = ["no", "yes"]
+    ... mechanism = "RandomizedResponse"
+    ... epsilon = 1.0
+    ... ''')
+    >>> smokes = study.mechanisms["smokes"]
+    >>> with tempfile.TemporaryDirectory() as lake:
+    ...     for ward, answers in {"north": ["no", "yes"], "south": ["no", "no", "yes"]}.items():
+    ...         folder = Path(lake, f"ward={ward}")
+    ...         folder.mkdir()
+    ...         public = study.public_columns({"ward": [ward] * len(answers)})
+    ...         reports = {"smokes": smokes.randomize(answers)}
+    ...         write_reports(reports, str(folder / "part-0.parquet"), public=public)
+    ...     warner.io.tally_file(str(folder / "part-0.parquet"), ["ward"])["smokes"].n
+    3
     """
     named = {"value": reports} if isinstance(reports, Reports) else reports
     mechanisms, index = {a: from_header(r.header) for a, r in named.items()}, index_of(named)

@@ -162,6 +162,38 @@ def test_a_column_of_the_file_must_agree_with_its_folder(lake: Path) -> None:
     _tally("lake")
 
 
+def test_a_report_file_of_warner_must_agree_with_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects a count by the column of a file that was moved: databases take the folder."""
+    monkeypatch.chdir(tmp_path)
+    dates = STUDY.replace("[public.year]\nintegers = [2000, 2030]", '[public.day]\ndates = "week"')
+    Path("study.toml").write_text(dates)
+    plan = Study.parse(dates)
+    for ward in ("north", "the south"):
+        folder = Path(f"lake/day=2026-11-02/ward={ward.replace(' ', '%20')}")
+        folder.mkdir(parents=True)
+        public = plan.public_columns({"ward": [ward] * N, "day": ["2026-11-04"] * N})
+        reports = {
+            name: Reports(m.header, m.randomize(_ANSWERS[name], _RNG).columns)
+            for name, m in plan.mechanisms.items()
+        }
+        write_reports(reports, str(folder / "part-0.parquet"), public=public)
+    _tally("lake", "--by", "ward,day")  # the week of Monday
+    north = Path("lake/day=2026-11-02/ward=north/part-0.parquet")
+    north.rename(moved := north.parent.with_name("ward=the%20south") / "part-1.parquet")
+    for by in ("ward,day", "day,ward"):
+        said = _tally("lake", "--by", by, ok=False).stderr
+        assert (
+            f"{moved}: the folder says ward=the south, but the column says something else in "
+            f"{N} rows. Move the file to the right folder." in said
+        )
+    _tally("lake", "--by", "day")
+    Path("lake/day=2026-11-02").rename("lake/day=soon")
+    assert "folder day=soon must be named after" in _tally("lake", "--by", "day", ok=False).stderr
+    _tally("lake")
+
+
 def test_files_of_blocks_are_counted(lake: Path) -> None:
     shutil.rmtree("lake")
     Path("lake").mkdir()
