@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,14 @@ from warner._core.atomic_files import unopened
 from warner._core.errors import WarnerError, message
 from warner._core.text import without_secrets
 from warner.app.running import load_all, stopped_cleanly
-from warner.app.terminal import be_quiet, progress_shown, show, warning
+from warner.app.terminal import (
+    be_quiet,
+    be_strict,
+    progress_shown,
+    require_no_warning,
+    show,
+    warning,
+)
 
 # The modules in warner.app.commands. A module is imported when a command of it is run.
 _COMMANDS = {
@@ -106,7 +114,9 @@ class PlainErrors(click.Command):
                 warnings.catch_warnings(),
             ):
                 warnings.showwarning = _shown_once()
-                return super().invoke(ctx)
+                result = super().invoke(ctx)
+                require_no_warning()
+                return result
         except WarnerError as error:
             passes = getattr(error, "passes", False)
             raise (_TryLater if passes else _OneSentence)(_as_typed(str(error), ctx.meta)) from None
@@ -208,6 +218,7 @@ _OPTION_HERE = {
     "--database": "--store",
     "--db": "--store",
     "--figure": "--plot",
+    "--format": "--json",
     "--graph": "--plot",
     "--group-by": "--by",
     "--groups": "--by",
@@ -306,6 +317,15 @@ class _Group(PlainErrors, click.Group):
     callback=lambda context, option, quiet: be_quiet(quiet),
     help="Print only results, warnings and errors. Write -q before the name of the command.",
 )
+@click.option(
+    "--strict",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=lambda context, option, strict: be_strict(strict),
+    help="End with an error at the first warning, for jobs whose output nobody reads. Nothing is "
+    "written after the warning. Write --strict before the name of the command.",
+)
 def main(plug_ins: tuple[str, ...]) -> None:
     """Learn how common sensitive answers are, without collecting them.
 
@@ -363,6 +383,12 @@ def _refuse_repeated(
         is_option = isinstance(param, click.Option) and not (param.is_flag or param.count)
         if times > 1 and is_option and not param.multiple:
             rule = f"{' / '.join(param.opts)} can be given only once, and was given {times} times."
+            if (param.metavar or "").endswith(",..."):
+                parts = [(*arg.partition("="), after) for arg, after in pairwise([*args, ""])]
+                values = [
+                    v if sign else after for name, sign, v, after in parts if name in param.opts
+                ]
+                rule += f" Write {max(param.opts, key=len)} {','.join(values)}."
             raise click.UsageError(rule, context)
     if isinstance(command, click.Group) and rest:
         below = command.get_command(context, rest[0])

@@ -18,6 +18,7 @@ from typing import TextIO
 
 import click
 
+from warner._core.errors import ArgumentError
 from warner._core.progress import Bars, Lines, Stage, progress
 from warner._core.table import Column, Table
 from warner._core.text import visible
@@ -27,6 +28,8 @@ _PIPE = 260  # of a sentence in a file or a pipe
 _wide: ContextVar[bool | None] = ContextVar("wide", default=None)  # None: no such option
 _explain = ContextVar("explain", default=False)
 _quiet = ContextVar("quiet", default=False)
+# the warnings of a command that ends at the first; None where it goes on
+_warned: ContextVar[list[str] | None] = ContextVar("warned", default=None)
 
 
 def plural(n: int, one: str, many: str) -> str:
@@ -41,6 +44,11 @@ def plural(n: int, one: str, many: str) -> str:
 def be_quiet(quiet: bool) -> None:
     """Whether only results, warnings and errors are printed from now on."""
     _quiet.set(quiet)
+
+
+def be_strict(strict: bool) -> None:
+    """Whether a command ends at its first warning from now on."""
+    _warned.set([] if strict else None)
 
 
 def note(text: str) -> None:
@@ -61,8 +69,19 @@ def _folded(line: str, width: int) -> str:
 
 
 def warning(text: str) -> None:
-    """Say on standard error what may be wrong."""
+    """Say on standard error what may be wrong, and end a command that is to be strict."""
     note(f"WARNING: {text}")
+    if (warned := _warned.get()) is not None:
+        warned.append(text)
+        require_no_warning()
+
+
+def require_no_warning() -> None:
+    """End a command that is to be strict and had a warning, also one that somebody caught."""
+    if _warned.get():
+        rule = "ends this command with an error, because of the warning above"
+        remedy = "Mend what the warning says, or run the command without --strict"
+        raise ArgumentError("--strict", rule, None, remedy)
 
 
 def say(text: str) -> None:

@@ -311,3 +311,15 @@ def test_an_option_of_one_value_that_is_given_twice_is_refused(
     """Rejects a command that drops the first value in silence."""
     done = run(*arguments, ok=False)
     assert f"{option} can be given only once, and was given 2 times." in done.stderr
+
+
+def test_a_list_in_two_options_is_written_as_one() -> None:
+    """Rejects a message that leaves open how two columns are named."""
+    done = run("tally", "lake", "--by", "region", "--ways=2", "--by=day,week", ok=False)
+    said = "--by can be given only once, and was given 2 times. Write --by region,day,week."
+    assert said in done.stderr
+
+
+def test_the_format_of_other_programs_is_json_here() -> None:
+    done = run("estimate", "t.json", "--format", "json", ok=False)
+    assert "There is no option '--format'. Did you mean --json?" in done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.spec.app._command import run
+from warner.app.terminal import warning
+from warner.errors import WarnerError
 
 STUDY = """
 [public.week]
@@ -54,6 +57,29 @@ def test_a_range_that_is_none_is_refused_before_the_first_byte(
     counted = ("tally", "lake", "--study", "study.toml", "--by", column, "-o", "t.json")
     done = run(*counted, "--expect-groups", f"{column}={words}", ok=False)
     assert said in done.stderr and "broken" not in done.stderr
+
+
+def test_a_strict_command_ends_at_its_first_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rejects an end after the tally is written, and a warning that somebody caught and forgot."""
+    counted = ("tally", "lake", "--study", "study.toml", "-o", "t.json")
+    done = run("-q", "--strict", *counted, ok=False)
+    assert done.exit_code == 1 and not Path("t.json").exists()
+    warned, ended = done.stderr.splitlines()
+    assert warned.startswith("WARNING: lake: written by another program")
+    assert ended == (
+        "Error: --strict: ends this command with an error, because of the warning above. Mend what "
+        "the warning says, or run the command without --strict."
+    )
+    run("-q", "--strict", *counted, "--of-this-study")
+    assert run("-q", *counted).exit_code == 0
+
+    def caught(*_: object) -> None:
+        with contextlib.suppress(WarnerError):
+            warning("this may be wrong")
+
+    monkeypatch.setattr("warner.app.commands.collecting.require_reports", caught)
+    done = run("--strict", *counted, "--of-this-study", ok=False)
+    assert "WARNING: this may be wrong" in done.stderr and "Error: --strict" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -586,13 +586,13 @@ def tally(
         _test(total, allow_implausible)
         require_reports([total], expect_reports)
         require_groups([total], expect_groups)
-        write_tallies(total, output)
         one = next(iter(total.values()))
         is_paper = isinstance(from_header(one.header), PaperDesign)
         if is_paper and (text := groups_without_count(one)):
             warning(text)
         if one.names:
             _warn_of_groups([total], smallest_group)
+        write_tallies(total, output)
         return
     if not reports:
         rule, remedy = "is missing", "Name files of reports, or a file of counts with --counts"
@@ -637,12 +637,13 @@ def tally(
     }
     require_reports(totals.values(), expect_reports)
     require_groups(totals.values(), expect_groups)
-    for group, total in totals.items():
+    for total in totals.values():
         if plan is not None:  # reports of warner's own files name their mechanism
             _test(total, allow_implausible)
-        write_tallies(total, paths[group], group if len(counted) > 1 else None)
     if names is not None:
         _warn_of_groups(totals.values(), smallest_group)
+    for group, total in totals.items():
+        write_tallies(total, paths[group], group if len(counted) > 1 else None)
     if study is not None and plan is not None and plan.design is not None:
         written = "TALLY" if output == "-" else shlex.join(paths.values())
         say(
