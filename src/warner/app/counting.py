@@ -24,6 +24,7 @@ from warner._core.errors import (
 )
 from warner._core.progress import stage
 from warner._core.text import canonical, in_one_line, series
+from warner.app.new_study.text import listed
 from warner.app.terminal import note, plural, say, warning
 from warner.app.what_files_hold import (
     LEAVE_ONE_OUT,
@@ -39,10 +40,10 @@ from warner.app.what_files_hold import (
     warn_of_simulation,
     warn_of_title,
 )
-from warner.io import data_sets, foreign_files, parquet_format
+from warner.io import data_sets, foreign_files, formats, parquet_format
 from warner.io.data_sets import DataFile, FileState
 from warner.io.foreign_files import columns_of_texts
-from warner.io.parquet_format import redacted_address
+from warner.io.parquet_format import ending, is_remote, redacted_address
 from warner.io.stated_headers import codes_in_words, listed_codes
 from warner.mechanisms import from_header
 from warner.mechanisms.copies import NO_CHANCE, log_chance_of_rows
@@ -104,7 +105,8 @@ Totals = dict[str | None, dict[str, Tally]]
 
 def count_all(paths: Sequence[str], request: CountRequest, checkpoint: str | None) -> Totals:
     """The sum of the tallies of files and data sets."""
-    members = {path: files_of(path) for path in dict.fromkeys(paths)}
+    is_whole = request.require_headers is True
+    members = {path: files_of(path, is_whole) for path in dict.fromkeys(paths)}
     _refuse_alike(members)
     _refuse_repeated(paths, members)
     if checkpoint is not None and "-" in members:
@@ -216,19 +218,48 @@ def require_plausible_counts(path: str, tallies: Mapping[str, Tally]) -> None:
                 require_plausible(tally, f"{name!r} in {path}")
 
 
-def files_of(path: str) -> list[DataFile]:
-    """The files of an argument: one file, or all of a folder or a pattern."""
+# Endings of files that look like data, and are not read.
+_PACKED = (".gz", ".zst", ".bz2", ".xz", ".zip")
+_DATA = (".pq", ".parq", ".orc", ".avro", ".arrow", ".feather", ".tsv", ".xlsx", *_PACKED)
+_JSON = (".json", ".jsonl", ".ndjson")
+
+
+def files_of(path: str, is_whole: bool = False) -> list[DataFile]:
+    """The files of an argument: one file, or all of a folder or a pattern.
+
+    Files that look like data, and are not read, are refused if ``is_whole``.
+    """
     if not data_sets.is_data_set(path):
         return [DataFile(path, data_sets.folder_values(path))]
     left_out: list[str] = []
     members = data_sets.files_of(path, left_out)
-    if left_out:
-        name = in_one_line(redacted_address(path))
-        many = plural(len(left_out), "file was", "files were")
-        whose = "its name has" if len(left_out) == 1 else "their names have"
-        shown = [in_one_line(redacted_address(each)) for each in left_out]
+    name = in_one_line(redacted_address(path))
+    data = [each for each in left_out if _looks_like_data(each)]
+    if data:
+        many = plural(len(data), "file that looks", "files that look")
+        what = f"{many} like data"
+        names = listed([in_one_line(redacted_address(each)) for each in data], 3)
+        remedy = f"If reports are in there, write them as {formats.suffixes(writable=True)}"
+        if is_whole:
+            away = "If not, put them into another folder"
+            raise FileError(name, f"has {what} and cannot be read: {names}. {remedy}", None, away)
+        left = "was left out" if len(data) == 1 else "were left out"
+        warning(f"{name}: {what} {left}: {names}. {remedy}.")
+    if others := [each for each in left_out if each not in data]:
+        many = plural(len(others), "file was", "files were")
+        whose = "its name has" if len(others) == 1 else "their names have"
+        shown = [in_one_line(redacted_address(each)) for each in others]
         note(f"{name}: {many} left out, because {whose} no known ending. {_example(shown)}")
     return members
+
+
+def _looks_like_data(path: str) -> bool:
+    """Whether a file that is left out may hold reports: no tally, and no checkpoint of warner."""
+    if is_remote(path) or ending(path) not in _JSON:
+        return ending(path) in (*_DATA, *_JSON)
+    with open(path, "rb") as file:
+        start = file.read(200)
+    return b'"warner-tally"' not in start and not start.startswith(_START)
 
 
 def _example(names: Sequence[str]) -> str:
@@ -789,7 +820,10 @@ class Checkpoint:
                 seal = foreign_files.content_digest(path)
             if seal != entry["seal"]:
                 rule = f"was changed after it was counted for {self._path}"
-                raise FileError(file.name, rule, None, self._anew)
+                by_week = (
+                    "Where files are corrected often, tally each week alone and run warner merge"
+                )
+                raise FileError(file.name, rule, None, f"{self._anew}. {by_week}")
         try:
             tallies = parse_tallies(entry["tallies"].encode(), self._path)
         except WarnerError:

@@ -28,20 +28,37 @@ def test_upper_case_endings_are_read_and_others_are_named(lake: Path) -> None:
     pa.csv.write_csv(rows(6), "lake/x.Csv")
     tally("lake")
     assert load_tallies("t.json")["smokes"].n == 96
-    for name in ("part-0007.pq", "notes.txt", ".hidden.pq", "_left.pq"):
+    for name in ("readme", "notes.txt", ".hidden.pq", "_left.pq"):
         Path("lake", name).write_text("x")
     for path in ("lake", "lake/*"):
         done = tally(path)
         said = f"{path}: 2 files were left out, because their names have no known ending. The first is lake/notes."
         assert said in done.stderr and load_tallies("t.json")["smokes"].n == 96
+        assert "WARNING: lake: 2" not in done.stderr
     assert "left out" not in tally("lake/*.[pPcC][aAsS]*").stderr
     Path("lake/notes.txt").unlink()
-    said = (
-        "lake: 1 file was left out, because its name has no known ending. It is lake/part-0007.pq."
-    )
+    said = "lake: 1 file was left out, because its name has no known ending. It is lake/readme."
     assert said in tally("lake").stderr
     tally("lake/part.snappy.PARQUET")
     assert load_tallies("t.json")["smokes"].n == 10
+
+
+def test_files_that_look_like_data_are_left_out_with_a_warning_or_refused(lake: Path) -> None:
+    """Rejects a line that names one of them, and a job that takes them for notes of somebody."""
+    run("-q", "tally", "lake", "--study", "study.toml", "-o", "lake/t.json")
+    tally("lake", "--checkpoint", "lake/c.jsonl")
+    assert "looks like data" not in tally("lake", "--checkpoint", "lake/c.jsonl").stderr
+    Path("lake/part-0007.pq").write_text("x")
+    said = "WARNING: lake: 1 file that looks like data was left out: lake/part-0007.pq. If reports"
+    assert f"{said} are in there, write them as .parquet or .csv." in tally("lake").stderr
+    for name in ("a.csv.gz", "b.PQ", "c.json"):
+        Path("lake", name).write_text("x")
+    names = "lake/a.csv.gz, lake/b.PQ, lake/c.json, and 1 more"
+    said = f"WARNING: lake: 4 files that look like data were left out: {names}."
+    assert said in tally("lake", "--of-this-study").stderr
+    done = tally("lake", "--require-headers", ok=False)
+    assert f"lake: has 4 files that look like data and cannot be read: {names}." in done.stderr
+    assert "If not, put them into another folder." in done.stderr
 
 
 def test_copies_in_a_folder_are_known_by_their_counts(lake: Path) -> None:
