@@ -313,6 +313,13 @@ MUTATIONS = [
     ),
     # Reports of real people, counted once.
     Mutation(
+        "reports/sums_of_others.py",
+        "return float(least[look.groups].sum())",
+        "return float(least[look.groups].max())",
+        "a compacted file whose groups tell together alone is counted beside its parts",
+        ("spec/app/test_compacted_files.py",),
+    ),
+    Mutation(
         "collector/stores.py",
         '"secure_delete = ON",',
         '"secure_delete = OFF",',

@@ -21,6 +21,7 @@ from warner.io import ReportWriter, write_reports
 from warner.reports.tally import load_tallies
 
 _ = lake
+_RNG = np.random.default_rng(12)
 
 
 def test_upper_case_endings_are_read_and_others_are_named(lake: Path) -> None:
@@ -72,6 +73,27 @@ def test_copies_in_a_folder_are_known_by_their_counts(lake: Path) -> None:
         tally("lake", "--allow-equal", *options)
     Path("lake/d.parquet").unlink()
     tally("lake")
+
+
+@pytest.mark.parametrize("by", [(), ("--by", "ward")])
+def test_questions_tell_a_copy_together_of_which_none_does_so_alone(
+    lake: Path, by: tuple[str, ...]
+) -> None:
+    """Rejects the chance of the least likely question: eight of yes and no are no chance."""
+    questions = [f"q{i}" for i in range(8)]
+    one = 'values = ["no", "yes"]\nmechanism = "RandomizedResponse"\nepsilon = 1.0'
+    tables = "\n".join(f"[attributes.{name}]\n{one}" for name in questions)
+    Path("study.toml").write_text(f'[public.ward]\nvalues = ["north", "south"]\n{tables}\n')
+    table = rows(4000).select(["ward"])
+    for name in questions:
+        table = table.append_column(f"{name}_report", [_RNG.integers(0, 2, 4000)])
+    for path in ("lake/a.parquet", "lake/b.parquet"):
+        pq.write_table(table, path)
+        table = table.take(_RNG.permutation(4000))
+    said = tally("lake", *by, ok=False).stderr
+    assert "lake/a.parquet and lake/b.parquet, which have equal counts" in said
+    Path("lake/b.parquet").unlink()
+    tally("lake", *by)
 
 
 def test_a_day_that_was_written_anew_as_another_day_is_known_by_its_groups_together(
