@@ -219,6 +219,12 @@ def tallies_together(
 ) -> dict[str, list[Tally]]:
     """The tallies of several files, by attribute, to be estimated together."""
     refuse_repeated(paths)
+    for text in paths:
+        name, path = group_and_file(text)
+        if path != text and Path(path).is_file():
+            rule = f"names {path} {name!r}, but names of files are used only where files are groups"
+            remedy = f"Run: warner estimate {shlex.join(paths)} --by file"
+            raise FileError(text, rule, None, remedy)
     parts = {path: read(path) for path in steps(paths, "reading files")}
     if implausible:
         parts = {path: {n: t.trusted() for n, t in of.items()} for path, of in parts.items()}
@@ -229,16 +235,24 @@ def tallies_together(
         with contextlib.suppress(MismatchError):  # of several mechanisms or rounds there is no sum
             by_name = {name: [of[name] for of in marked.values()] for name in marked[paths[0]]}
             refuse_copies(ALL_FILES, {name: merge(of) for name, of in by_name.items()})
-    first, first_tallies = paths[0], marked[paths[0]]
-    for path, tallies in marked.items():
-        for name, tally in tallies.items():
-            if tally.header.get("domain") != first_tallies[name].header.get("domain"):
-                rule = (
-                    f"cannot be estimated together: {name!r} has other values in {first} than in "
-                    f"{path}"
-                )
-                raise MismatchError("files", rule, None, "Estimate each file on its own")
-    return {name: [tallies[name] for tallies in marked.values()] for name in first_tallies}
+    together = {name: [of[name] for of in marked.values()] for name in marked[paths[0]]}
+    other_file = {  # of a question whose values are not those of the first file
+        name: path
+        for name, (first, *_) in together.items()
+        for path, of in marked.items()
+        if of[name].header.get("domain") != first.header.get("domain")
+    }
+    alike = {name: parts for name, parts in together.items() if name not in other_file}
+    for name in chosen_tallies({n: together[n] for n in other_file}, only):
+        rule = (
+            f"cannot be estimated together: {name!r} has other values in {paths[0]} than in "
+            f"{other_file[name]}"
+        )
+        remedy = "Estimate each file on its own"
+        if names := list(chosen_tallies(alike, only)):
+            remedy = f"To estimate the other questions, write {_only(names)}"
+        raise MismatchError("files", rule, None, remedy)
+    return alike
 
 
 def _with_same_attributes(
@@ -257,9 +271,13 @@ def _with_same_attributes(
     in_all = [name for name in parts[first] if all(name in of for of in parts.values())]
     remedy = "Estimate the files with separate commands"
     if in_all:
-        names = " ".join(f"--only {shlex.quote(name)}" for name in in_all)
-        remedy += f", or add {names} for the questions that all files have"
+        remedy += f", or add {_only(in_all)} for the questions that all files have"
     raise other_questions("files", (first, parts[first]), (other, parts[other]), remedy=remedy)
+
+
+def _only(names: Sequence[str]) -> str:
+    """The option that chooses these questions."""
+    return f"--only {shlex.quote(','.join(names))}"
 
 
 def other_questions(what: str, *files: tuple[str, Iterable[str]], remedy: str) -> MismatchError:

@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 
 from warner._core.atomic_files import read_whole, require_ending, write_whole
-from warner._core.checks import integer, kind, legible, show
+from warner._core.checks import integer, kind, legible, show, unknown
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -1095,17 +1095,26 @@ class Tally(Hinting):
         save_tallies({"value": self}, path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Tally:
-        """Read the only tally of a file.
+    def load(cls, path: str | os.PathLike[str], question: str | None = None) -> Tally:
+        """Read a tally of a file.
+
+        Args:
+            path: a file of :meth:`save`, or of ``warner tally``.
+            question: whose tally, by its name in the study. Default: that of the only question.
 
         Raises:
-            FileError: the file is not a tally or was altered; or it holds the tallies of several
-                attributes, which ``warner.reports.tally.load_tallies`` reads.
+            FileError: the file is not a tally or was altered; or it has several questions, and
+                none was named.
+            ArgumentError: the file has no tally of this question.
         """
         tallies = load_tallies(path)
+        if question is not None:
+            if question not in tallies:
+                raise unknown("question", question, tallies, f"the questions of {path}")
+            return tallies[question]
         if len(tallies) != 1:
-            rule = f"holds {len(tallies)} tallies ({', '.join(tallies)}), and not one"
-            remedy = "Use warner.reports.tally.load_tallies to read all of them"
+            rule = f"has tallies of {len(tallies)} questions ({', '.join(tallies)})"
+            remedy = f"Name one: Tally.load({str(path)!r}, {next(iter(tallies))!r})"
             raise FileError(str(path), rule, None, remedy)
         return next(iter(tallies.values()))
 

@@ -933,6 +933,10 @@ def in_one_table(results: Mapping[str, Differences], noun: str) -> Differences:
     )
 
 
+class NumbersOfRoundsError(ArgumentError):
+    """Rounds of the same people, of numbers for which their intervals are not known."""
+
+
 def _check_rounds(samples: Sequence[Sample], way: str) -> None:
     """Refuse rounds of the same people of which nothing is known that holds."""
     if len(samples) != 2:
@@ -943,12 +947,12 @@ def _check_rounds(samples: Sequence[Sample], way: str) -> None:
             "within each value of a public column, add --within COLUMN"
         )
         raise ArgumentError("same_people", rule, got, remedy)
-    if way != "wald" or any(s.data.survey is not None for s in samples):
+    remedy = "Leave out the argument same_people: the intervals hold without it, too"
+    if any(s.data.survey is not None for s in samples):
+        raise ArgumentError("same_people", "cannot be used with a survey design", None, remedy)
+    if way != "wald":
         rule = "can be used only for shares, and means of at most 12 numbers"
-        if any(s.data.survey is not None for s in samples):
-            rule = "cannot be used with a survey design"
-        remedy = "Leave out the argument same_people: the intervals hold without it, too"
-        raise ArgumentError("same_people", rule, None, remedy)
+        raise NumbersOfRoundsError("same_people", rule, None, remedy)
 
 
 QUANTITIES = ("shares", "answered", "numbers", "mean", "median")

@@ -15,7 +15,14 @@ from tests.refusals import refused
 from tests.registry import ALL, COMBINED, smallest
 from warner import Categorical, Tally
 from warner.domains.interval import Dates
-from warner.errors import ArgumentTypeError, EmptyError, FileError, MismatchError, ReportError
+from warner.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    EmptyError,
+    FileError,
+    MismatchError,
+    ReportError,
+)
 from warner.reports.public_columns import PublicColumn
 from warner.reports.reports import Reports
 from warner.reports.tally import load_tallies, save_tallies
@@ -92,7 +99,11 @@ def test_named_tallies_share_a_file(tmp_path: Path) -> None:
     tally = mechanism.tally(_reports(mechanism))
     save_tallies({"a": tally, "b": tally}, tmp_path / "t.json")
     assert load_tallies(tmp_path / "t.json") == {"a": tally, "b": tally}
-    refused(FileError, r"holds 2 tallies \(., .\), and not one", Tally.load, tmp_path / "t.json")
+    path = tmp_path / "t.json"
+    said = refused(FileError, r"has tallies of 2 questions \(a, b\)", Tally.load, path)
+    assert f"Name one: Tally.load({str(path)!r}, 'a')." in said
+    assert Tally.load(path, "b") == tally
+    refused(ArgumentError, "must be one of the questions of", Tally.load, path, "c")
 
 
 # Tallies of groups add up bit for bit, and their sum is the tally of all: for all registered.

@@ -821,6 +821,56 @@ def test_rounds_of_the_same_people_are_compared_within_each_platform(
     assert mac["differences"][0]["group"] == "week2"
 
 
+def _rounds_of_three_questions() -> None:
+    """week2.json and week3.json, of one study whose question language has one more value later."""
+    rng = np.random.default_rng(5)
+    for week, languages in ((2, ["de", "en"]), (3, ["de", "en", "ko"])):
+        mechanisms = {
+            "dark": RandomizedResponse(Categorical(["no", "yes"]), 2.0),
+            "language": RandomizedResponse(Categorical(languages), 2.0),
+            "hours": SquareWave(Integers(0, 24), 2.0),
+        }
+        answers = {"dark": ["yes", "no"] * 150, "language": ["de", "en"] * 150, "hours": [8] * 300}
+        save_tallies(
+            {
+                name: each.tally(each.randomize(answers[name], rng)).of_round(week)
+                for name, each in mechanisms.items()
+            },
+            f"week{week}.json",
+        )
+
+
+def test_questions_that_did_not_change_are_compared_beside_one_with_a_new_value(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects a check of questions that nobody asks for, and rounds refused for all questions."""
+    monkeypatch.chdir(tmp_path)
+    _rounds_of_three_questions()
+    named = ("2=week2.json", "3=week3.json")
+    rounds = ("estimate", *named, "--by", "file")
+    for options, remedy in (
+        ((), "To estimate the other questions, write --only dark,hours."),
+        (("--only", "dark,language"), "To estimate the other questions, write --only dark."),
+        (("--only", "language"), "Estimate each file on its own."),
+    ):
+        said = run(*rounds, *options, ok=False).stderr
+        assert "'language' has other values in week2.json than in week3.json" in said
+        assert said.endswith(f"{remedy}\n")
+    assert "dark: 2 groups" in run(*rounds, "--only", "dark").stdout
+    compared = (*rounds, "--compare-groups", "--same-people", "--json")
+    both = run(*compared, "--only", "dark,hours")
+    dark, hours = json.loads(both.stdout)
+    assert "low_if_kept" in dark["differences"][0]
+    assert "low_if_kept" not in hours["differences"][0]
+    assert "Compared as if the rounds were of different people: hours." in both.stderr
+    refused_alone = run(*compared, "--only", "hours", ok=False).stderr
+    assert "--same-people: can be used only for shares" in refused_alone
+    for command in (("estimate", *named), ("report", *named, "-o", "r.html")):
+        said = run(*command, "--only", "dark", ok=False).stderr
+        assert "2=week2.json: names week2.json '2', but names of files are used only" in said
+        assert "Run: warner estimate 2=week2.json 3=week3.json --by file." in said
+
+
 def test_files_of_groups_are_not_added_where_they_may_be_what_is_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

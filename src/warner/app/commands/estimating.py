@@ -55,7 +55,7 @@ from warner.app.show_estimates import (
     show_redistributed,
     show_sources,
 )
-from warner.app.terminal import say
+from warner.app.terminal import note, say
 from warner.app.what_files_hold import (
     apart,
     chosen_tallies,
@@ -814,7 +814,12 @@ def _compared_within(request: EstimateRequest) -> Iterator[_Compared]:
 
 def _compare_groups(request: EstimateRequest) -> None:
     """Compare the groups of each attribute."""
-    from warner.results.differences import compare_groups, corrected_together, in_one_table
+    from warner.results.differences import (
+        NumbersOfRoundsError,
+        compare_groups,
+        corrected_together,
+        in_one_table,
+    )
 
     of = "codes" if request.lists_single_values else _quantity(request.quantity)
 
@@ -833,18 +838,31 @@ def _compare_groups(request: EstimateRequest) -> None:
         raise EmptyError("--within", rule, None, remedy)
     results: dict[str, Differences] = {}
     too_small: list[str] = []
+    of_numbers: dict[str, NumbersOfRoundsError] = {}
     for title, one in tables.items():
+        compared = {"a": one.groups, "attributes": one.attributes, **options}
         try:
-            results[title] = compare_groups(one.groups, attributes=one.attributes, **options)
+            try:
+                results[title] = compare_groups(**compared)
+            except NumbersOfRoundsError as error:  # of one question, beside others with shares
+                results[title] = compare_groups(**{**compared, "same_people": False})
+                of_numbers[one.described] = error
         except EmptyError:  # one small platform does not keep the others from being compared
             if len(too_small) == len(tables) - 1:
                 raise
             too_small.append(one.described)
     if too_small:
         tables = {title: one for title, one in tables.items() if title in results}
-        more = f"; and {len(too_small) - _MOST_TITLES:,} more" * (len(too_small) > _MOST_TITLES)
-        named = "; ".join(too_small[:_MOST_TITLES])
-        say(f"Not compared, because fewer than two groups have enough reports: {named}{more}.")
+        named = _first_of(too_small)
+        say(f"Not compared, because fewer than two groups have enough reports: {named}.")
+    if of_numbers:
+        if len(of_numbers) == len(results):
+            raise next(iter(of_numbers.values()))
+        note(
+            f"Compared as if the rounds were of different people: {_first_of([*of_numbers])}. The "
+            "option --same-people is for shares, and for means of at most 12 numbers. These "
+            "intervals hold without it, too"
+        )
     shown: dict[str, Differences] = dict(results)
     attribute_of = {title: one.attribute for title, one in tables.items()}
     by_values: dict[tuple[Any, ...], dict[str, _Compared]] = {}  # of --within, then by question
@@ -888,6 +906,12 @@ def _compare_groups(request: EstimateRequest) -> None:
         lambda: table_of_rows(rows, is_simulated, SHARES),
         lambda: [_of_yes(replace(result, question=name)) for name, result in results.items()],
     )
+
+
+def _first_of(titles: Sequence[str]) -> str:
+    """The first of these tables, and how many more there are."""
+    more = f"; and {len(titles) - _MOST_TITLES:,} more" * (len(titles) > _MOST_TITLES)
+    return f"{'; '.join(titles[:_MOST_TITLES])}{more}"
 
 
 _MOST_TITLES = 5  # of tables that are named
