@@ -16,6 +16,7 @@ from tests.browser._collecting import Headers, Relay, Served
 from tests.browser.conftest import chromium
 from tests.spec.app._command import run
 from warner._core.errors import FileError
+from warner.collector import verification
 from warner.collector.scripts import integrity, packaged_files
 from warner.collector.survey_document import survey_bytes, survey_digest
 from warner.collector.verification import Check, verify
@@ -282,3 +283,24 @@ def test_the_command_says_what_is_wrong(honest: Served, tmp_path: Path, monkeypa
         "WRONG survey: the served survey (study.json) is not the study in your file" in said.stdout
     )
     assert "ok    scripts: " in said.stdout
+
+
+def test_a_page_that_is_late_is_not_called_wrong(
+    honest: Served, checked: Any, monkeypatch: Any
+) -> None:
+    """Rejects a busy computer that is called a survey with wrong reports."""
+    from playwright.sync_api import TimeoutError
+
+    run_in_page = verification._run
+
+    def late(page: Any, name: str, **given: Any) -> Any:
+        if name == "answer":
+            raise TimeoutError("late")
+        return run_in_page(page, name, **given)
+
+    monkeypatch.setattr(verification, "_run", late)
+    reports = checked()["reports"]
+    assert not reports.holds and not reports.is_made
+    assert "it took longer than 15 seconds to go on" in reports.violations[0]
+    said = _apart(run, "collect", "verify", honest.url, "--draws", "1000", ok=False).stdout
+    assert "not checked reports: the page could not be answered" in said and "WRONG" not in said

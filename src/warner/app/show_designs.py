@@ -640,6 +640,21 @@ def about_rounds(mechanisms: Mapping[str, Mechanism], rounds: int) -> list[str]:
     return said
 
 
+def about_drawn_again(again: Mapping[str, float], earlier: str) -> str:
+    """What people spend who answered an earlier study, whose questions have changed since."""
+    if not again:
+        return (
+            f"After {earlier}: devices go on with the permanent reports that they have, so no "
+            "question spends anew."
+        )
+    spent = ", ".join(f"{name} {epsilon:.6g}" for name, epsilon in again.items())
+    return (
+        f"After {earlier}: because the study changed, each device draws a new permanent report on "
+        f"{', '.join(again)}. People who answered before spend once more, in epsilon: {spent}. To "
+        "spend nothing more, leave the study as it was, and ask what is new in a study of its own."
+    )
+
+
 def about_crowds(crowds: Mapping[str, Shuffled], public: Collection[str]) -> list[str]:
     """What is promised against who sees only published counts of each question."""
     said = [f"{name}: {crowd}." for name, crowd in crowds.items()]

@@ -37,7 +37,7 @@ LEVEL = 1e-6
 """How often an honest survey fails the comparison of draws."""
 
 _MOST_PAGES = 100
-_LONGEST_STEP = 15_000.0  # milliseconds, of what the page does next
+_LONGEST_STEP = 15.0  # seconds, of what the page does next
 _LONGEST = 120_000.0  # milliseconds of all draws in a page
 _ASKED = ("study.json", "healthz", "brand.css", "logo")  # beside scripts and styles
 _COLOUR = rb":root \{ --accent: #[0-9a-f]{6}; --accent-pale: #[0-9a-f]{6}; \}"
@@ -56,13 +56,15 @@ class Check:
 
     Attributes:
         name: what it is.
-        violations: what is wrong, none where it holds.
+        violations: what is wrong, none where it holds; or why it could not be looked at.
         detail: what was seen where it holds.
+        is_made: whether it could be looked at.
     """
 
     name: str
     violations: Sequence[str]
     detail: str
+    is_made: bool = True
 
     @property
     def holds(self) -> bool:
@@ -188,15 +190,16 @@ class _Visit:
     stored: Mapping[str, Any] = field(default_factory=dict)
     cookies: list[str] = field(default_factory=list)
     answered: bool = False
+    is_late: bool = False  # whether a step did not come in time
 
     def go(self) -> None:
         """Open the page, answer it, and press Send."""
-        from playwright.sync_api import Error
+        from playwright.sync_api import Error, TimeoutError
 
         self.context.route("**/*", self._answer)
         self.context.on("page", lambda page: page.on("websocket", self._socket))
         self.page = self.context.new_page()
-        self.page.set_default_timeout(_LONGEST_STEP)
+        self.page.set_default_timeout(1000 * _LONGEST_STEP)
         try:
             self.page.goto(self.url)
         except Error as error:
@@ -229,8 +232,10 @@ class _Visit:
             self.page.wait_for_selector(f"{ready}, .state:not([hidden])")
             if self.page.locator(ready).is_visible():
                 self._fill()
+        except TimeoutError:
+            self.is_late = True
         except Error:
-            pass  # a step that has not come
+            pass  # the page cannot be used
         self.stored = _run(self.page, "stored")
         self.cookies = [cookie["name"] for cookie in self.context.cookies()]
 
@@ -444,11 +449,15 @@ def _requests_of(visits: Sequence[_Visit]) -> Check:
 def _reports_of(visits: Sequence[_Visit], copy: _Copy) -> Check:
     """Whether what is sent has the form of a sealed report, whatever is answered."""
     if not all(visit.answered for visit in visits):
-        rule = (
-            "the page could not be answered: the survey is closed, or has a field that this check "
-            "cannot fill in"
-        )
-        return Check("reports", [rule], "")
+        rule = "the page could not be answered, because the survey is not open"
+        if any(visit.is_late for visit in visits):
+            rule = (
+                f"the page could not be answered, because it took longer than {_LONGEST_STEP:.0f} "
+                "seconds to go on. Perhaps the collector or this computer is busy: run the check "
+                "again later. If the page is as slow then, it may have a field that the check "
+                "cannot fill in"
+            )
+        return Check("reports", [rule], "", is_made=False)
     violations = []
     sent = [[body for path, body, _ in v.bodies if path == "reports"] for v in visits]
     if copy.refusal is None:

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -274,6 +275,35 @@ def test_a_rehearsal_says_what_people_spend_in_all_rounds(tmp_path: Path) -> Non
     done = CliRunner().invoke(main, [*command, "-o", str(tmp_path / "out.parquet")])
     assert done.exit_code == 0 and f"1 person. {_study().spending}" in done.output, done.output
     assert "at most epsilon 10 " in done.output and "1 in all" not in done.output
+
+
+def test_the_audit_says_which_questions_a_changed_study_asks_anew(tmp_path: Path) -> None:
+    """Rejects one more value whose permanent reports spend again in silence, for every person."""
+    before, more, ask = (tmp_path / name for name in ("before.toml", "more.toml", "ask.toml"))
+    text = TEXT.format(budget=10, mechanism="RandomizedResponse", more="round = 2")
+    before.write_text(text)
+    more.write_text(text.replace('"high"]', '"high", "top"]'))
+
+    def said(*command: Any, ok: bool = True) -> str:
+        done = CliRunner().invoke(main, [*map(str, command)])
+        assert (done.exit_code == 0) is ok, done.output
+        return " ".join(done.output.split())
+
+    audited = said("audit", more, "--after", before)
+    assert "each device draws a new permanent report on setting. People" in audited
+    assert "spend once more, in epsilon: setting 2." in audited
+    data = json.loads(said("audit", more, "--after", before, "--json"))
+    assert [data[name]["repeat"]["drawn_again"] for name in ("setting", "fine")] == [True, False]
+    assert "no question spends anew" in said("audit", before, "--after", before)
+    # A device that draws its question draws again, whatever changed.
+    asked = text.replace("budget = 10\n", '[ask]\neach = "one"\nepsilon = 0.5\n')
+    asked = asked.replace('mechanism = "RandomizedResponse"\nepsilon = 0.5\n', "")
+    asked = asked.replace('mechanism = "UnaryEncoding"\nepsilon = 0.5\n', "")
+    ask.write_text(asked)
+    before.write_text(asked.replace('"high"]', '"high", "top"]'))
+    assert "a new permanent report on setting, fine." in said("audit", ask, "--after", before)
+    ask.write_text(text.partition("[repeat]")[0])
+    assert "--after: needs two studies in rounds" in said("audit", ask, "--after", more, ok=False)
 
 
 def test_rounds_of_the_same_people_are_never_one_pool(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from warner._core.checks import unknown
 from warner._core.errors import ArgumentError, WarnerError
 from warner._core.progress import steps
 from warner._core.table import as_text
-from warner._core.text import visible
+from warner._core.text import canonical, visible
 from warner.app import terminal
 from warner.app.commands.options import (
     Below1,
@@ -35,6 +35,7 @@ from warner.app.show_designs import (
     WEIGHT,
     about_crowds,
     about_differences,
+    about_drawn_again,
     about_rounds,
     comments,
     influence_of_blocks,
@@ -745,6 +746,14 @@ _DELTA = 1e-6  # of what is promised against who sees published counts alone
     show_default=True,
     help="With --shuffled: how many times the same people send reports.",
 )
+@click.option(
+    "--after",
+    "earlier",
+    metavar="STUDY",
+    help="For a study in rounds ([repeat]) that you changed: the study file of the last round. "
+    "The command says which questions spend epsilon again, because each device must draw a new "
+    "permanent report.",
+)
 @smallest_group
 @click.option(
     "--plot",
@@ -760,6 +769,7 @@ def audit(
     people: int | None,
     delta: float | None,
     rounds: int,
+    earlier: str | None,
     smallest_group: int,
     plot_path: str | None,
     output: Output,
@@ -775,6 +785,7 @@ def audit(
     \b
         warner audit study.toml
         warner audit study.toml --shuffled 10000
+        warner audit week03.toml --after week02.toml
         warner audit study.toml --plot consent.svg
     """
     file, *others = files
@@ -786,7 +797,7 @@ def audit(
             "spends at most the largest epsilon"
         )
         raise ArgumentError("FILE", rule, f"{len(files)} files", each)
-    output.check(file, plot=plot_path)
+    output.check(file, *([] if earlier is None else [earlier]), plot=plot_path)
     if people is None and (rounds > 1 or delta is not None):
         option, remedy = "--delta", None
         if rounds > 1:
@@ -800,6 +811,7 @@ def audit(
         delta = min(_DELTA, 0.1 / (people or 1))
     audited = mechanisms_of(file)
     mechanisms, simulated, most, public, sizes, repeated, served, spending, spent = audited
+    again = None if earlier is None else _drawn_again(file, earlier)
     results = {
         attribute: audit_mechanism(m, samples, None, people, delta, rounds)
         for attribute, m in steps(mechanisms.items(), "auditing")
@@ -842,7 +854,8 @@ def audit(
                         mechanism.parts.items(), mechanism.odds, strict=True
                     )
                 }
-            if permanent := permanent_of(attribute, mechanism).values():
+            if of_devices := permanent_of(attribute, mechanism):
+                permanent = of_devices.values()
                 audits[attribute]["repeat"] = {
                     "rounds": repeated,
                     "epsilon_of_rounds": max(m.of_rounds(repeated).epsilon for m in permanent),
@@ -850,6 +863,7 @@ def audit(
                     "values": max(m.values for m in permanent),
                     "epsilon_of_values": max(m.of_values().epsilon for m in permanent),
                     "hides_changes": False,  # epsilon_of_values compares those who change alike
+                    **({} if again is None else {"drawn_again": bool({*of_devices} & {*again})}),
                 }
         if spent is not None:
             audits[_IN_ALL] = dict(spent)
@@ -879,6 +893,7 @@ def audit(
             *([spending] if spending else []),
             *about_crowds(crowds, public),
             *about_rounds(mechanisms, repeated),
+            *([] if again is None else [about_drawn_again(again, str(earlier))]),
             *unusual_budgets(mechanisms, most),
         )
         if most > 1:
@@ -902,6 +917,31 @@ def audit(
     )
     if not all(result.holds for result in results.values()):
         raise SystemExit(1)
+
+
+def _drawn_again(file: str, earlier: str) -> dict[str, float]:
+    """{question: epsilon of its new permanent report}, of those asked before with another one."""
+    studies = [Study.load(path) for path in (earlier, file)]
+    before, now = (
+        {
+            (n, canonical(m.memo.header)): m
+            for asked_of in each.permanent
+            for n, m in asked_of.items()
+        }
+        for each in studies
+    )
+    for path, permanent in ((earlier, before), (file, now)):
+        if not permanent:
+            rule = "needs two studies in rounds, which have a table [repeat]"
+            raise ArgumentError("--after", rule, path, "Leave out --after")
+    names = {name for name, _ in before}
+    draws_anew = any(each.draw is not None for each in studies)
+    draws_anew &= studies[0].draw_digest != studies[1].draw_digest
+    return {
+        name: mechanism.of_rounds(None).epsilon
+        for (name, header), mechanism in now.items()
+        if name in names and (draws_anew or (name, header) not in before)
+    }
 
 
 _IN_ALL = "all.questions"  # of one person; no question has a point in its name
