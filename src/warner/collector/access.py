@@ -22,6 +22,7 @@ ID_BYTES = 16  # of the id of a report, and of an invitation
 TOKEN_BYTES = 32
 COOKIE = "warner_owner"
 METRICS = "metrics"  # the name of a token that reads the metrics, and may do nothing else
+VIEWER = " (viewer)"  # the end of the name of a token that reads what is published, and no more
 ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"  # without 0 and O, 1, I and L, U
 CODE_LETTERS = 16
 MOST_INVITED = 10_000  # ids of one body
@@ -51,6 +52,17 @@ class Owner:
         digest = token_hash(token)
         names = [n for n, hashed in self._stored().items() if hmac.compare_digest(digest, hashed)]
         return next(iter(names), None)
+
+
+def may(name: str, deed: str) -> bool:
+    """Whether the token of this name is for reading the "metrics", to "read", or to "act".
+
+    >>> may("anna", "act"), may(f"ben{VIEWER}", "act"), may(f"ben{VIEWER}", "read")
+    (True, False, True)
+    """
+    if name == METRICS:
+        return deed == "metrics"
+    return deed == "read" or not name.endswith(VIEWER)
 
 
 def proof_of(token: str) -> str:

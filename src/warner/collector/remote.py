@@ -329,8 +329,9 @@ class Remote:
         if self.token is None:
             return "Give the owner's token with --token-file or --token-env"
         return (
-            "This is not the owner's token of this server. If you have lost that token, start the "
-            "server again with --new-token"
+            "This is not the owner's token of this server. Each study, and each round of one, has "
+            "a token of its own, which 'warner collect serve' printed at the first start. If you "
+            "have lost that token, start the server again with --new-token"
         )
 
     def _refused(self, error: urllib.error.HTTPError) -> Refused:

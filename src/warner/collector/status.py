@@ -46,6 +46,7 @@ class Status:
     free_bytes: int | None  # on its disk; None where it is not seen from here
     servers: int  # and other processes that have the store open
     version: str
+    is_estimating: bool = False  # whether the next result is being computed
 
     def to_json(self) -> str:
         """The state as JSON."""
@@ -59,8 +60,8 @@ class Status:
             name: int(data[name]) for name in ("people", "published", "store_bytes", "servers")
         }
         free = None if data["free_bytes"] is None else int(data["free_bytes"])
-        # An older collector does not say whether reports are simulated, or what is planned.
-        simulated = bool(data.get("simulated", False))
+        # An older collector does not say these, or what is planned.
+        flags = {name: bool(data.get(name, False)) for name in ("simulated", "is_estimating")}
         planned = None if data.get("planned") is None else int(data["planned"])
         deeds = {
             name: None if data[name] is None else Deed(**{k: str(v) for k, v in data[name].items()})
@@ -69,8 +70,8 @@ class Status:
         refused = {str(name): int(count) for name, count in data["refused"].items()}
         last = None if data["last_report"] is None else str(data["last_report"])
         texts = {name: str(data[name]) for name in ("survey", "engine", "version")}
-        more: dict[str, Any] = {**numbers, **texts, **deeds, "planned": planned}
-        return cls(**more, simulated=simulated, refused=refused, last_report=last, free_bytes=free)
+        more: dict[str, Any] = {**numbers, **texts, **deeds, **flags, "planned": planned}
+        return cls(**more, refused=refused, last_report=last, free_bytes=free)
 
     def lines(self) -> Iterator[str]:
         """The state as a person reads it."""
@@ -126,9 +127,13 @@ def status_of(study: Study, collector: Collector, live: LivePublisher | None = N
         step = collector.remembered(FACT)
         published = 0 if step is None else Step.from_bytes(step).n
         people, refused, last = collector.n, collector.state().rejects, None
+        is_estimating = False
     else:
         view, last = live.view(), live.last_report
         people, published, refused = view.counted, view.n, view.rejects
+        # Of groups, people may wait although they are as many as a step.
+        is_due = not view.fewest and people - published >= view.size
+        is_estimating = view.is_estimating or is_due
     store = collector.about_store()
     done = [Deed(*each) for each in collector.record]
     changed = [deed for deed in done if deed.what in ("closed", "opened")]
@@ -148,4 +153,5 @@ def status_of(study: Study, collector: Collector, live: LivePublisher | None = N
         free_bytes=store.free_bytes,
         servers=store.others + (live is not None),
         version=software_version(),
+        is_estimating=is_estimating,
     )

@@ -24,7 +24,14 @@ from warner._core.progress import Notices, Stage, Tell, progress, stage
 from warner.app.cli import main
 from warner.app.commands import collectors, serving
 from warner.collector import access, remote, stores
-from warner.collector.access import COOKIE, invitations_body, invited_id, invited_ids, new_codes
+from warner.collector.access import (
+    COOKIE,
+    invitations_body,
+    invited_id,
+    invited_ids,
+    new_codes,
+    token_hash,
+)
 from warner.collector.collector import Collector
 from warner.collector.refusals import Refused
 from warner.collector.remote import Remote
@@ -651,6 +658,51 @@ def test_others_have_tokens_by_name_which_end(
         assert said in run(*serve, option, name).output
 
 
+def test_who_may_only_look_has_a_token_of_a_viewer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(SERVED)
+    monkeypatch.setattr(server, "run", lambda application, place, ready, stop: ready(8000))
+    serve = ("collect", "serve", "study.toml")
+    first = run(*serve, "--viewer", "anna", "--token-for", "ben")
+    assert "Live result of anna (viewer): http" in first.stdout
+    assert "--viewer" not in first.stderr.rpartition("To go on")[2]
+    assert "must be a name of at most" in run(*serve, "--viewer", "anna (viewer)").output
+    assert run(*serve, "--end-token", "anna (viewer)").exit_code == 0
+    collector = Collector(Study.load("study.toml"), SQLiteStore("study.counts.sqlite"))
+    assert sorted(collector.owners) == ["", "ben"]
+    collector.stop()
+
+
+def test_one_file_holds_the_token_of_the_collectors_of_every_week(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects a token of last week that no longer opens the live page, and one that is guessed."""
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(SERVED)
+    monkeypatch.setattr(server, "run", lambda application, place, ready, stop: ready(8000))
+    hashes = []
+    for week in ("1", "2", "2"):
+        serve = ("collect", "serve", "study.toml", "--store", f"{week}.sqlite")
+        done = run(*serve, "--token-file", "token.txt")
+        assert done.exit_code == 0, done.output
+        assert ("Written: token.txt" in done.stderr) is (not hashes)
+        collector = Collector(Study.load("study.toml"), SQLiteStore(f"{week}.sqlite"))
+        hashes.append(collector.owners[""])
+        collector.stop()
+    assert "/live (with the token in token.txt)" in done.stdout
+    assert hashes == [token_hash(Path("token.txt").read_text().strip())] * 3
+    assert Path("token.txt").stat().st_mode & 0o77 == 0
+    assert "Written: token.txt" in run(*serve, "--token-file", "token.txt", "--new-token").stderr
+    collector = Collector(Study.load("study.toml"), SQLiteStore("2.sqlite"))
+    assert collector.owners[""] == token_hash(Path("token.txt").read_text().strip()) != hashes[0]
+    collector.stop()
+    Path("token.txt").write_text("hunter2")
+    said = run(*serve, "--token-file", "token.txt").output
+    assert "token.txt: must hold a token that a collector made." in said and "hunter2" not in said
+
+
 def test_small_steps_are_said_at_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("study.toml").write_text(SERVED)
@@ -762,6 +814,25 @@ def test_pull_says_who_waits_for_the_next_step_and_waits_for_the_last_one(
     pulled = run("collect", "pull", url, "--token-file", "token", "-o", "t.json")
     assert pulled.exit_code == 0 and load_tallies("t.json")["smokes"].n == 65
     assert "Not in this tally" not in pulled.stderr
+
+
+def test_pull_says_that_the_next_result_is_being_computed(
+    web: tuple[Site, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects the advice to close a survey, for good, where a minute brings the next result."""
+    made, url = web
+    form, mechanisms = made.collector.format, made.study.mechanisms
+    for n in (60, 120):
+        answers = {"smokes": ["no"] * n, "drinks": [1] * n}
+        reports = {name: mechanisms[name].randomize(values) for name, values in answers.items()}
+        made.collector.submit(form.parse(form.seal(reports))).result()
+        made.live.look()
+        monkeypatch.setattr(made.live, "_show", lambda step: None)  # as while it is estimated
+    pulled = run("collect", "pull", url, "--token-file", "token", "-o", "t.json")
+    said = " ".join(pulled.stderr.split())
+    assert pulled.exit_code == 0 and load_tallies("t.json")["smokes"].n == 60
+    assert "120 people counted after the last published result. The next result is being" in said
+    assert "run the command again in a minute" in said and "collect close" not in said
 
 
 def test_pull_of_a_closed_survey_without_reports_does_not_wait_long(

@@ -23,7 +23,7 @@ from warner.studies.study import Study
 
 KEYS = {
     "survey", "changed", "people", "published", "refused", "last_report", "copied", "engine",
-    "store_bytes", "free_bytes", "servers", "version", "planned", "simulated",
+    "store_bytes", "free_bytes", "servers", "version", "planned", "simulated", "is_estimating",
 }  # fmt: skip
 MINUTE = r"20\d\d-\d\d-\d\d \d\d:\d\d"
 KEPT = 'keep_ids = "always"\n'

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from warner._core.atomic_files import read_whole
+from warner._core.atomic_files import read_whole, write_whole
 from warner._core.checks import show
 from warner._core.errors import ArgumentError
 from warner._core.extras import not_installed
@@ -84,7 +84,27 @@ owner_options = options(
         "ended",
         metavar="NAME",
         multiple=True,
-        help="Make the token of the person NAME stop working. May be repeated.",
+        help="Make the token of the person NAME stop working. For a token of --viewer, write "
+        '"NAME (viewer)". May be repeated.',
+    ),
+)
+
+# Of a collector alone: an issuer of tokens has nothing to look at, and one owner.
+live_page_options = options(
+    click.option(
+        "--viewer",
+        "viewers",
+        metavar="NAME",
+        multiple=True,
+        help="Make a token (a secret) for another person, who can only look at the live page and "
+        "load its files. The person cannot close or open the survey. May be repeated.",
+    ),
+    click.option(
+        "--token-file",
+        metavar="FILE",
+        help="Use the owner's token in this file. If the file does not exist yet, the command "
+        "makes a token and writes the file. With one file, the collectors of every week have the "
+        "same token.",
     ),
 )
 
@@ -349,13 +369,15 @@ def is_of_this_machine(url: str) -> bool:
 
 def new_tokens(collector: Collector, choices: Mapping[str, Any]) -> dict[str, str]:
     """The tokens that the options ask for, by whose they are; "" is the owner's, who needs one."""
-    from warner.collector.access import new_token
+    from warner.collector.access import VIEWER, new_token, token_hash
 
     owners, named = collector.owners, list(choices["new_names"])
-    for name in named:
+    viewers = choices.get("viewers", ())
+    for option, name in [*(("--token-for", n) for n in named), *(("--viewer", n) for n in viewers)]:
         if not re.fullmatch(r"\w([\w .@-]{0,38}\w)?", name):
             rule = "must be a name of at most 40 letters, digits, spaces and .@-"
-            raise ArgumentError("--token-for", rule, show(name))
+            raise ArgumentError(option, rule, show(name))
+    named += [f"{name}{VIEWER}" for name in viewers]
     for name in choices["ended"]:
         if not owners.get(name) or name == "":
             others = ", ".join(sorted(filter(None, owners)))
@@ -363,9 +385,35 @@ def new_tokens(collector: Collector, choices: Mapping[str, Any]) -> dict[str, st
             if not others:
                 rule = "cannot be used, because no name has a token"
             raise ArgumentError("--end-token", rule, show(name))
-    if choices["new_token"] or "" not in owners:
+    file = choices.get("token_file")
+    if choices["new_token"] or "" not in owners or file is not None:
         named = ["", *named]
-    return {name: new_token() for name in named}
+    tokens = {name: new_token() for name in named}
+    if file is None:
+        return tokens
+    if choices["new_token"] or not os.path.exists(file):
+        write_whole(file, b"")
+        os.chmod(file, 0o600)  # before the token is in it
+        write_whole(file, f"{tokens['']}\n".encode())
+        note(f"Written: {file}, which holds the owner's token. Keep it secret.")
+    else:
+        tokens[""] = _token_of_file(file)
+        if owners.get("") == token_hash(tokens[""]):
+            del tokens[""]
+    return tokens
+
+
+def _token_of_file(path: str) -> str:
+    """The token in a file, refused where it is not one that a collector made."""
+    from warner.collector.access import new_token
+
+    token = read_token(path, None) or ""
+    if not re.fullmatch(r"[\w-]+", token, re.ASCII) or len(token) != len(new_token()):
+        # A word that somebody thought of can be guessed. It is not repeated: it is a secret.
+        rule = "must hold a token that a collector made"
+        remedy = "Name a file that does not exist yet: the command makes a token and writes it"
+        raise ArgumentError(path, rule, None, remedy)
+    return token
 
 
 def keep_tokens(
@@ -391,7 +439,7 @@ def given_again(store_name: str) -> list[str]:
         if (
             not isinstance(option, click.Option)
             or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE
-            or name in ("new_texts", "new_token", "new_names", "ended", "restored")
+            or name in ("new_texts", "new_token", "new_names", "viewers", "ended", "restored")
         ):
             continue
         value = context.params[name]

@@ -117,6 +117,7 @@ def collect() -> None:
 @_brand
 @_own_words
 @collectors.owner_options
+@collectors.live_page_options
 @collectors.reach_options
 @click.option(
     "--max-body",
@@ -237,7 +238,7 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
             # Not before the port is ours: a token that is kept and never printed is lost.
             collectors.keep_tokens(collector, tokens, choices)
             live.start()
-            _say_ready(served_at, tokens, collector, study)
+            _say_ready(served_at, tokens, choices["token_file"], collector, study)
             if collector.is_simulated:
                 warning(_ABOUT_TRIAL)
             if preview:
@@ -261,6 +262,13 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
                 note(said)
             if study.collect.access == "open":
                 note(OPEN_TO_ALL)
+            if (study.round or 1) > 1 and not collector.n:
+                note(
+                    "If a question has other answers or another mechanism than in the last round, "
+                    "each device draws a new permanent report, which spends epsilon again. To see "
+                    f"for which questions, run: warner audit {shlex.quote(path)} --after STUDY, "
+                    "with the study file of the last round."
+                )
             if study.collect.step < SMALLEST_GROUP:
                 note(about_small_steps(study.collect.step))
             for name, size in too_large(study).items():
@@ -330,14 +338,17 @@ def _say_stopped(path: str, url: str, collector: Collector, choices: dict[str, A
         note(f"To continue the survey, run:\n  {again}")
 
 
-def _say_ready(url: str, tokens: Mapping[str, str], collector: Collector, study: Study) -> None:
-    """Print the addresses."""
+def _say_ready(
+    url: str, tokens: Mapping[str, str], file: str | None, collector: Collector, study: Study
+) -> None:
+    """Print the addresses, with new tokens; the owner's is also in ``file``, where one is named."""
     from warner.collector.access import METRICS
     from warner.collector.survey_document import about_fingerprint
 
     click.echo(f"Survey:      {url}/")
     if "" not in tokens:
-        click.echo(f"Live result: {url}/live (with the token of the first start)")
+        whose = "of the first start" if file is None else f"in {file}"
+        click.echo(f"Live result: {url}/live (with the token {whose})")
         note("If you lost that token, make another with --new-token.")
     for name, token in tokens.items():
         of_whom = f" of {name}" if name else ""
@@ -460,7 +471,8 @@ def verify_survey(url: str, path: str | None, draws: int, trust: str | None, as_
     the same length for all answers.
 
     Only the page that you receive now is checked: a collector can send another page to other
-    people. The exit status is 1 if anything is wrong. Playwright and Chromium are needed.
+    people. The exit status is 1 if anything is wrong, or could not be checked. Playwright and
+    Chromium are needed.
 
     \b
         warner collect verify https://survey.example.org --study study.toml
@@ -477,6 +489,7 @@ def verify_survey(url: str, path: str | None, draws: int, trust: str | None, as_
             {
                 "check": c.name,
                 "holds": c.holds,
+                "is_made": c.is_made,
                 "violations": list(c.violations),
                 "detail": c.detail,
             }
@@ -486,7 +499,8 @@ def verify_survey(url: str, path: str | None, draws: int, trust: str | None, as_
     else:
         for check in checks:
             for line in check.violations or [check.detail]:
-                show(f"{'ok   ' if check.holds else 'WRONG'} {check.name}: {line}")
+                state = "ok" if check.holds else "WRONG" if check.is_made else "not checked"
+                show(f"{state:5} {check.name}: {line}")
     if not all(check.holds for check in checks):
         raise SystemExit(1)
 
@@ -529,10 +543,15 @@ def pull(url: str, output: str, access: collectors.Access, by: str | None) -> No
     people = max(tally.n for tally in everybody.values())
     _say_counted(people, status.planned, is_news=False)
     if (waiting := status.people - status.published) > 0:
+        remedy = "To fetch a tally of everybody, close the survey first: warner collect close"
+        if status.is_estimating:
+            remedy = (
+                "The next result is being computed now. To fetch it, run the command again in a "
+                "minute"
+            )
         note(
             f"Not in this tally: {plural(waiting, 'person', 'people')} counted after the last "
-            "published result. To fetch a tally of everybody, close the survey first: warner "
-            "collect close."
+            f"published result. {remedy}."
         )
     in_groups = {name: tally.n for name, tally in tallies.items()}
     hidden = max(tally.n - in_groups.get(name, 0) for name, tally in everybody.items())

@@ -24,8 +24,9 @@ def live_page(
     by: str | None = None,
     groups: GroupsView | None = None,
     record: Sequence[tuple[str, str, str]] = (),
+    may_close: bool = True,
 ) -> str:
-    """The live page."""
+    """The live page, of somebody who may close and open the survey or only look."""
     event = event_of(view)
     return render(
         "live",
@@ -42,6 +43,7 @@ def live_page(
         groups=groups,
         field=FIELD,
         anti_forgery=anti_forgery,
+        may_close=may_close,
         record=[(when, what, visible(who) or "-") for when, what, who in record],
     )
 

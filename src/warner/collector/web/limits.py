@@ -22,7 +22,7 @@ from collections.abc import Callable, Container
 from dataclasses import dataclass
 from typing import Protocol
 
-from warner.collector.access import METRICS, Owner
+from warner.collector.access import Owner, may
 from warner.collector.collector import Collector
 from warner.collector.web.responses import HttpRefused
 
@@ -159,10 +159,10 @@ class Tokens:
         self._owner, self._collector = owner, collector
         self._wrong = Buckets(Limits(rate=0.1, burst=10, rate_of_all=0))
 
-    def check(self, token: str, address: str, for_metrics: bool = False) -> str:
-        """Take a token of the owner, or of somebody who has one; whose it is."""
+    def check(self, token: str, address: str, deed: str = "act") -> str:
+        """Take a token of the owner, or of somebody who has one for this deed; whose it is."""
         name = self._owner.name_of(token)
-        if name is not None and (for_metrics or name != METRICS):
+        if name is not None and may(name, deed):
             return name
         self._collector.reject("no_owner")
         try:

@@ -15,7 +15,7 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from warner._core.errors import MissingExtraError
-from warner.collector.access import COOKIE, MOST_INVITED, invitations_in, is_proof, proof_of
+from warner.collector.access import COOKIE, MOST_INVITED, invitations_in, is_proof, may, proof_of
 from warner.collector.collector import Collector
 from warner.collector.deployment_card import deployment_card
 from warner.collector.live.estimates import ESTIMATES, NotPublished, tally_json
@@ -108,13 +108,13 @@ class OwnerActions:
         # The copy has what the live page does not show yet: who has the machine alone reads it.
         return json_answer({"backup": await asyncio.to_thread(self._collector.backup, asker.name)})
 
-    def _asker(self, request: Request, for_metrics: bool = False) -> _Asker:
-        """Who asks; everyone is refused who has no token."""
+    def _asker(self, request: Request, deed: str = "act") -> _Asker:
+        """Who asks; everyone is refused who has no token for this deed."""
         bearer = Headers.of(request.scope["headers"]).bearer
         token = request.cookies.get(COOKIE) if bearer is None else bearer
         if token is None:
             raise HttpRefused("no_owner", {"www-authenticate": "Bearer"})
-        name = self._tokens.check(token, sender(request.scope), for_metrics)
+        name = self._tokens.check(token, sender(request.scope), deed)
         return _Asker(name, token, bearer is None)
 
     async def _require_own_form(self, request: Request, asker: _Asker) -> None:
@@ -164,7 +164,7 @@ class OwnerPages(OwnerActions):
         try:
             if "token" in request.query_params:
                 return self._log_in(request)
-            asker = self._asker(request)
+            asker = self._asker(request, "read")
         except HttpRefused as refused:
             if "text/html" not in request.headers.get("accept", ""):
                 raise
@@ -188,7 +188,7 @@ class OwnerPages(OwnerActions):
         """The live page."""
         groups = None if by is None else self._live.groups(by)
         view, proof, record = self._live.view(), proof_of(asker.token), self._collector.record
-        return live_page(view, self._study, proof, by, groups, record)
+        return live_page(view, self._study, proof, by, groups, record, may(asker.name, "act"))
 
     def _column(self, request: Request) -> str | None:
         """The public column that a request asks for; None for none."""
@@ -202,29 +202,29 @@ class OwnerPages(OwnerActions):
         tokens = request.query_params.getlist("token")
         if len(tokens) != 1:
             raise HttpRefused("no_owner")
-        self._tokens.check(tokens[0], sender(request.scope))
+        self._tokens.check(tokens[0], sender(request.scope), "read")
         return _with_cookie(request, tokens[0])
 
     async def _leave(self, request: Request) -> Response:
         """Take the token from the browser again."""
-        await self._require_own_form(request, self._asker(request))
+        await self._require_own_form(request, self._asker(request, "read"))
         return _with_cookie(request, "")
 
     async def _events(self, request: Request) -> Response:
-        self._asker(request)
+        self._asker(request, "read")
         headers = {"cache-control": NOT_STORED, "x-accel-buffering": "no"}
         return StreamingResponse(
             live_events(self._live), media_type="text/event-stream", headers=headers
         )
 
     async def _measured(self, request: Request) -> Response:
-        self._asker(request, for_metrics=True)
+        self._asker(request, "metrics")
         text = await asyncio.to_thread(self._metrics.text)
         return Response(text, headers={"cache-control": NOT_STORED, "content-type": TYPE})
 
     async def _status(self, request: Request) -> Response:
         """How the collector is, for ``warner collect status``."""
-        self._asker(request)
+        self._asker(request, "read")
         text = (
             await asyncio.to_thread(status_of, self._study, self._collector, self._live)
         ).to_json()
@@ -232,7 +232,7 @@ class OwnerPages(OwnerActions):
         return Response(text, headers=headers)
 
     async def _download(self, name: str, request: Request) -> Response:
-        self._asker(request)
+        self._asker(request, "read")
         read = partial(self._content, name, self._column(request))
         try:
             content = await (self._in_turn(read) if name in ESTIMATES else asyncio.to_thread(read))

@@ -17,6 +17,7 @@ from tests.spec.collector.web.test_application import OWNERS, refused
 from warner.collector.access import (
     COOKIE,
     METRICS,
+    VIEWER,
     Owner,
     is_proof,
     new_codes,
@@ -186,6 +187,26 @@ def test_the_record_says_whose_token_closed_and_opened_the_survey(
     for name in OWNERS:
         refused(client.get(f"/live{name}", headers=asked[METRICS]), "no_owner")
     refused(client.post("/live/open", headers=asked[METRICS]), "no_owner")
+
+
+def test_a_viewer_reads_what_is_published_and_changes_nothing(web: Site, client: Client) -> None:
+    """Rejects colleagues who watch a survey and can close it for good."""
+    web.collector.keep_owner(f"anna{VIEWER}", token_hash("hers"))
+    hers = {"authorization": "Bearer hers"}
+    for name in OWNERS:
+        if name != "/events":  # a stream that does not end
+            ours = client.get(f"/live{name}", headers=web.bearer).status_code
+            assert client.get(f"/live{name}", headers=hers).status_code == ours
+    for name in ("close", "open", "invite", "backup"):
+        refused(client.post(f"/live/{name}", headers=hers), "no_owner")
+    refused(client.get("/live/metrics", headers=hers), "no_owner")
+    assert client.get("/live?token=hers").status_code == 303
+    cookie_of_hers = {"cookie": f"{COOKIE}=hers", "sec-fetch-site": "same-origin", **FORM}
+    form = {FIELD: proof_of("hers")}
+    refused(client.post("/live/close", data=form, headers=cookie_of_hers), "no_owner")
+    assert web.collector.status() == "open"
+    pages = [client.get("/live", headers=of).text for of in (hers, web.bearer)]
+    assert ['<section id="change" hidden>' in page for page in pages] == [True, False]
 
 
 def test_who_signs_out_has_no_token_in_the_browser(web: Site, client: Client) -> None:
