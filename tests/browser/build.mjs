@@ -33,7 +33,7 @@ if (folder !== undefined) {
   for (const path of [join(browser, "package.json"), join(browser, "README.md"), join(root, "LICENSE")]) {
     cpSync(path, join(folder, basename(path)));
   }
-  cpSync(join(browser, "modules"), join(folder, "modules"), { recursive: true });
+  for (const name of ["modules", "node"]) cpSync(join(browser, name), join(folder, name), { recursive: true });
   const compiler = join(here, "node_modules/typescript/bin/tsc");
   const sources = ["modules/index.js", ...scripts].map((name) => join(folder, name));
   execFileSync(process.execPath, [

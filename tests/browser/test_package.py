@@ -35,15 +35,19 @@ console.log(bytes.length);
 TYPED = """
 import { readSurvey, seal, type Survey } from "warner-survey";
 import { send } from "warner-survey/send";
+import { send as keep } from "warner-survey/node";
 const survey: Survey = await readSurvey(new Uint8Array());
 await seal(survey, { answers: { theme: "dark" } });
 const outcome: string = await send({ theme: "dark" }, { collector: "https://x.example.org" });
-console.log(outcome);
+const kept: string = await keep({ theme: "dark" }, { collector: "https://x.example.org", folder: "anna" });
+console.log(outcome, kept);
 """
 WRONG = """
 import { readSurvey, seal } from "warner-survey";
+import { send as keep } from "warner-survey/node";
 const survey = await readSurvey("no bytes");
 await seal(survey, { answers: ["yes"] });
+await keep({ theme: "dark" }, { collector: "https://x.example.org" });
 survey.questions = [];
 """
 APP = """
@@ -112,7 +116,8 @@ def test_its_types_fit_and_refuse_what_is_wrong(installed: Path) -> None:
     node(str(COMPILER), *options, str(installed / "typed.ts"))
     with pytest.raises(AssertionError) as refused:
         node(str(COMPILER), *options, str(installed / "wrong.ts"))
-    for code in ("TS2345", "TS2540"):  # an argument of another type; an entry that stays as it is
+    # An argument of another type, or without its folder; an entry that stays as it is.
+    for code in ("TS2345", "TS2540"):
         assert code in str(refused.value)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import ssl
@@ -183,9 +184,8 @@ def test_a_program_in_node_is_installed_and_counted_by_the_lines_of_the_guide(
     app = tmp_path / "app"
     app.mkdir()
     (app / "package.json").write_text('{"private": true, "type": "module"}')
-    (app / "device.mjs").write_text(lines)
     (app / "parts.mjs").write_text(
-        'for (const part of ["send", "outbox", "memo"]) await import(`warner-survey/${part}`);'
+        'for (const part of ["send", "outbox", "memo", "node"]) await import(`warner-survey/${part}`);'
     )
     node("--version")
     for command in install.replace("python -c", f"{sys.executable} -c").strip().splitlines():
@@ -199,10 +199,8 @@ def test_a_program_in_node_is_installed_and_counted_by_the_lines_of_the_guide(
     servers.start("warner collect serve habits.toml", _HERE)
     (token,) = servers.ready()
     address = servers.addresses[_HERE]
-    (app / "run.mjs").write_text(
-        'import { send } from "./device.mjs";\n'
-        f'console.log(await send("{address}", {{ smokes: "never", drinks: 7 }}));'
-    )
+    lines = lines.replace("https://survey.example.org", address)
+    (app / "run.mjs").write_text(lines.replace('"kept"', json.dumps(str(app / "kept"))))
     said = [node(str(app / "run.mjs")) for _ in range(2)]
     assert said == ["sent\n", "sent\n"]
     Path("token.txt").write_text(token)

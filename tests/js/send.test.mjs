@@ -355,7 +355,7 @@ test("send: Node.js, which keeps nothing, is refused", async () => {
     const bodies = await collecting(() => OPEN, () => assert.rejects(
       send(ANSWERS, { collector: "https://node.example.org", public: PUBLIC }), {
         code: "malformed", place: "send",
-        message: "send: is for pages in browsers. In Node.js, keep the body of seal in a file, as the README says.",
+        message: 'send: is for pages in browsers. In Node.js, import send from "warner-survey/node".',
       },
     ));
     assert.equal(bodies.length, 0);

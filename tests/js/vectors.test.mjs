@@ -1,11 +1,10 @@
 // The known answers of tests/vectors: what Python makes and refuses, warner.js makes and refuses.
 
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { pathToFileURL } from "node:url";
 
 import * as warner from "../../src/warner/browser/warner.js";
 
@@ -201,17 +200,15 @@ for (const file of ["rounds.json", "drawn_rounds.json"]) {
   });
 }
 
-/** The device that the guide has for Node.js, in a folder of its own, against a collector with `reply(body)` and `text()`. */
+/** The device for Node.js, in a folder of its own, against a collector with `reply(body)` and `text()`. */
 async function withDevice(text, reply, act) {
-  const guide = readFileSync(new URL("../../docs/guides/collecting.md", import.meta.url), "utf8");
-  const [, lines] = guide.match(/```js\n(.*?memosOf.*?)```/s);
-  const module = new URL("../../src/warner/browser/warner.js", import.meta.url).href;
+  const module = new URL("../../src/warner/browser/node/device.js", import.meta.url).href;
   const folder = mkdtempSync(join(tmpdir(), "warner-"));
   const [before, { fetch }, { warn }] = [process.cwd(), globalThis, console];
   process.chdir(folder);
   console.warn = () => {};
   globalThis.fetch = async (url, request) => {
-    if (request === undefined) {
+    if (request.method === undefined) {
       assert.equal(String(url), "https://survey.example.org/study.json");
       return text();
     }
@@ -223,8 +220,8 @@ async function withDevice(text, reply, act) {
   try {
     await act(async () => { // the program starts
       starts += 1;
-      writeFileSync(`start${starts}.mjs`, lines.replace('"warner-survey"', JSON.stringify(module)));
-      return (await import(pathToFileURL(join(folder, `start${starts}.mjs`)).href)).send;
+      const { send } = await import(`${module}?start=${starts}`);
+      return (collector, answers) => send(answers, { collector, folder: "kept" });
     });
   } finally {
     process.chdir(before);
@@ -244,7 +241,7 @@ function surveyOf(round) {
   return new Response(JSON.stringify({ ...ROUNDS, study: String(round).padStart(64, "0"), repeat }));
 }
 
-test("rounds.json: a program in Node.js keeps its permanent reports in a file, as the guide says", async () => {
+test("rounds.json: a program in Node.js keeps its permanent reports in a folder", async () => {
   // Rejects lines that draw another permanent report in the next round, or at the next start.
   let [round, sent] = [0, []];
   const lost = (body) => { // no reply comes
@@ -262,7 +259,7 @@ test("rounds.json: a program in Node.js keeps its permanent reports in a file, a
       await Promise.all([`${HERE}/`, HERE].map((address) => send(address, OF_ROUNDS)));
       assert.deepEqual(sent, [sent[0], sent[0], sent[0]]);
       bodies.add(sent[0]);
-      memos.push(readFileSync("memos.json", "utf8"));
+      memos.push(readFileSync("kept/memos.json", "utf8"));
       const wrong = { ...OF_ROUNDS, smokes: "no answer of it" };
       await assert.rejects(send(HERE, wrong), { code: "bad_answer", place: "smokes" });
       await assert.rejects(send(HERE, { ...OF_ROUNDS, zoom: 1 }), { message: "zoom: is no question of the survey." });
@@ -286,7 +283,7 @@ test("rounds.json: a program in Node.js keeps its permanent reports in a file, a
   });
 });
 
-test("rounds.json: the program of the guide says what became of a report, and sends no counted one again", async () => {
+test("rounds.json: the device for Node.js says what became of a report, and sends no counted one again", async () => {
   // Rejects lines that take the page of a proxy for a reply, give a lost report up, or forget a counted one.
   const refusal = (status, error) => () => Response.json({ error, message: "Words." }, { status });
   const page = (status) => () => new Response("<!doctype html>", { status });
@@ -315,6 +312,22 @@ test("rounds.json: the program of the guide says what became of a report, and se
     for (text of [() => { throw new TypeError("fetch failed"); }, page(502)]) {
       assert.equal(await send(HERE, OF_ROUNDS), "later");
     }
+  });
+});
+
+test("rounds.json: the device for Node.js refuses what no later call can mend, and keeps nothing then", async () => {
+  // Rejects "later" for ever of an address without a survey, and permanent reports of a person who answered too little.
+  let text = () => surveyOf(1);
+  await withDevice(() => text(), () => assert.fail("sent"), async (start) => {
+    const send = await start();
+    const { smokes, ...fewer } = OF_ROUNDS;
+    await assert.rejects(send(HERE, fewer), { code: "bad_answer", place: "smokes" });
+    await assert.rejects(send("survey.example.org", OF_ROUNDS), /collector: must be the web address of the survey/);
+    text = () => new Response("", { status: 404 });
+    await assert.rejects(send(HERE, OF_ROUNDS), /survey.example.org.study.json does not exist \(404\)/);
+    assert.ok(!existsSync("kept"));
+    const { send: bare } = await import("../../src/warner/browser/node/device.js");
+    await assert.rejects(bare(OF_ROUNDS, { collector: HERE }), /folder: must be the name of a folder/);
   });
 });
 

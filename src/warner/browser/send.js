@@ -95,7 +95,7 @@ export async function send(answers, settings = {}) {
   }
   if (typeof location === "undefined") {
     // Each call would make another report, because nothing of the first one is kept.
-    const rule = "is for pages in browsers. In Node.js, keep the body of seal in a file, as the README says";
+    const rule = 'is for pages in browsers. In Node.js, import send from "warner-survey/node"';
     throw new warner.Refusal("malformed", "send", rule);
   }
   const { code, signal } = settings;
