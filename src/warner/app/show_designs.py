@@ -730,6 +730,12 @@ NEAR_HALF = near_half("add --share 0.5")
 _EXPLAINED = (0.5, 1.0, 2.0)
 
 
+_LIMITS_OF_ROUNDS = (
+    "In [repeat], forever limits what all rounds tell of an answer that stays the same, so the "
+    "epsilon of one round is smaller. The budget limits all rounds of all questions together."
+)
+
+
 def show_proposals(
     planned: Mapping[str, PlannedAttribute],
     sizes: Sequence[int],
@@ -751,6 +757,7 @@ def show_proposals(
         *(f"{attribute}: {stated}, as the study says." for attribute, stated in fixed.items()),
         _ABOUT_WIDTHS,
         reason or f"A person who answers all questions spends epsilon {total:.4g} {when}.",
+        *([_LIMITS_OF_ROUNDS] if has_rounds else []),
         *about_epsilon(),
     )
 

@@ -64,6 +64,7 @@ def test_a_draft_of_rounds_gets_what_goes_with_rounds(tmp_path: Path, forever: s
     draft.write_text(REPEATED.replace("FOREVER", forever))
     said = run("plan", str(draft), "--people", "2000", "--write", str(study)).output
     assert "in each round" in said and "in all." not in said
+    assert "forever limits what all rounds tell of an answer that stays" in " ".join(said.split())
     made = Study.load(study)
     assert all(0 < m.guarantee.epsilon < float(forever) for m in made.mechanisms.values())
 
