@@ -142,6 +142,7 @@ def whole_report_gain(law: SupportLaw, size: int) -> float:
 
 
 _DRAWS = 2**19  # random numbers for which subsets are drawn one by one
+_NORMAL = 400.0  # variance of a count, from which it is drawn as normal where tallies are many
 
 Levels: TypeAlias = FloatArray | float
 
@@ -496,7 +497,22 @@ class SupportChannel(SupportInverse, CompositeChannel):
             (len(shares) - 1) * neither * columns.sum(axis=0) + (one_is_value - neither) * paired
         )
 
+    def simulate_tallies(
+        self, theta: FloatArray, n: int, rng: np.random.Generator, count: int
+    ) -> list[tuple[LikelihoodOperator, FloatArray]]:
+        if self.ones is None:
+            return super().simulate_tallies(theta, n, rng, count)
+        shares = theta / theta.sum()
+        drawn = (rng.multinomial(n, shares) for _ in range(count))
+        return [(self, self._simulated_sums(people, rng, _NORMAL)) for people in drawn]
+
     def simulate_from_values(self, people: IntArray, rng: np.random.Generator) -> FloatArray:
+        return self._simulated_sums(people, rng)
+
+    def _simulated_sums(
+        self, people: IntArray, rng: np.random.Generator, normal_from: float = np.inf
+    ) -> FloatArray:
+        """The frequencies (2 K,) of reports of people (K,) with each value."""
         # Bits are independent given the value, or each report is a random subset of fixed size.
         n = int(people.sum())
         truthful = rng.binomial(people, np.minimum(self.q + self.gap, 1.0))
@@ -505,8 +521,8 @@ class SupportChannel(SupportInverse, CompositeChannel):
         else:
             sums = (
                 truthful
-                + _sample_others(truthful, self.ones - 1, rng)
-                + _sample_others(people - truthful, self.ones, rng)
+                + _sample_others(truthful, self.ones - 1, rng, normal_from)
+                + _sample_others(people - truthful, self.ones, rng, normal_from)
             )
         return np.concatenate([sums, n - sums]) / (n * self._size)
 
@@ -541,8 +557,13 @@ def _is_constant_within(levels: FloatArray, starts: IntArray) -> bool:
     return bool((lowest == highest).all())
 
 
-def _sample_others(people: IntArray, count: int, rng: np.random.Generator) -> IntArray:
-    """How often each value is chosen, if people[x] people each choose ``count`` values but x."""
+def _sample_others(
+    people: IntArray, count: int, rng: np.random.Generator, normal_from: float = np.inf
+) -> IntArray:
+    """How often each value is chosen, if people[x] people each choose ``count`` values but x.
+
+    Counts with a variance from ``normal_from`` on are drawn as normal.
+    """
     # Sets are drawn one by one where that is little work, else by :func:`_noise_of_others`.
     size, n = people.size, int(people.sum())
     m = size - 1
@@ -550,13 +571,13 @@ def _sample_others(people: IntArray, count: int, rng: np.random.Generator) -> In
         return np.zeros(size, dtype=np.int64)
     if count == m:
         return n - people
-    if n * size <= _DRAWS:
+    rate = count / m
+    if n * size <= _DRAWS and n * rate * (1 - rate) < normal_from:
         keys = rng.random((n, size))
         keys[np.arange(n), np.repeat(np.arange(size), people)] = 2
         return np.bincount(
             np.argpartition(keys, count - 1, axis=1)[:, :count].ravel(), minlength=size
         )
-    rate = count / m
     noise = np.sqrt(rate * (1 - rate)) * _noise_of_others(people, rng)
     chosen = np.rint((n - people) * rate + noise)
     return np.asarray(np.clip(chosen, 0, n - people).astype(np.int64))

@@ -586,3 +586,21 @@ def test_one_mechanism_has_the_variance_of_the_values() -> None:
     channel = DirectChannel(3, 0.1, 0.7)
     found = channel.part_of_values(THETA, channel.variance(THETA))
     assert (found == THETA - THETA**2).all()
+
+
+def test_several_tallies_of_subsets_have_the_law_of_tallies_one_by_one() -> None:
+    """Against 400 tallies whose subsets are drawn one by one: the mean within 6.5 standard errors
+    and the covariance within a fifth. Rejects normal counts that vary independently.
+    """
+    size, n, runs, rng = 6, 8000, 400, np.random.default_rng(4)
+    channel = warner.SubsetSelection(Integers(0, size - 1), 1.0).channel()
+    theta = np.array([0.5, 0.2, 0.1, 0.1, 0.06, 0.04])
+    fast = np.array([w for _, w in channel.simulate_tallies(theta, n, rng, runs)])
+    slow = np.array([channel.simulate_tally(theta, n, rng)[1] for _ in range(runs)])
+    fast, slow = fast[:, :size], slow[:, :size]
+    errors = np.sqrt((fast.var(axis=0) + slow.var(axis=0)) / runs)
+    assert (np.abs(fast.mean(axis=0) - slow.mean(axis=0)) < 6.5 * errors).all()
+    scale = np.sqrt(np.multiply.outer(slow.var(axis=0), slow.var(axis=0)))
+    assert np.cov(fast.T) / scale == pytest.approx(np.cov(slow.T) / scale, abs=0.25)
+    independent = np.diag(np.diag(np.cov(fast.T))) / scale
+    assert independent != pytest.approx(np.cov(slow.T) / scale, abs=0.25)

@@ -66,15 +66,17 @@ def test_simulated_bit_sums_vary_together_as_real_ones_do() -> None:
     assert apart / exact > high
 
 
-@pytest.mark.parametrize("count, n", [(1, 100), (3, 300_000)])
+@pytest.mark.parametrize(
+    "count, n, normal_from", [(1, 100, np.inf), (3, 300_000, np.inf), (3, 3000, 400.0)]
+)
 def test_subsets_of_others_have_the_covariance_of_sampling_without_replacement(
-    count: int, n: int
+    count: int, n: int, normal_from: float
 ) -> None:
     """One by one and by the normal limit: mean, variance and covariance of two values' counts; 1e-9
     limits, and a mutant without it.
     """
     people, rng, runs = np.array([0, n, 0, 0, 0]), np.random.default_rng(0), 3000
-    drawn = np.stack([_sample_others(people, count, rng) for _ in range(runs)])
+    drawn = np.stack([_sample_others(people, count, rng, normal_from) for _ in range(runs)])
     rate = count / 4
     assert (drawn[:, 1] == 0).all()
     rest = drawn[:, [0, 2, 3, 4]]
