@@ -12,6 +12,7 @@ import math
 import tempfile
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, chain
@@ -21,7 +22,7 @@ import numpy as np
 
 from warner._core import randomness
 from warner._core.checks import kind
-from warner._core.errors import ArgumentTypeError
+from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner._core.exact import doubling
 from warner._core.progress import in_blocks
 
@@ -36,6 +37,11 @@ _WORD_BLOCK = 2**13  # 64-bit words at a time
 _TABLE_CELLS = 2**14
 _TABLE_DRAWS = 2**12  # draws from which a table is worth building
 _RARE = 6.0  # nats from which successes of a trial are rare enough to repeat the trial
+# Changes of the answer between neighbours in the order of their words: with fewer expected, chance
+# could leave out three of four.
+_FEWEST_CHANGES = 100
+_COMPARED = 2**13  # people whose answers are compared with the words that come next
+_BINS = 64  # of answers that are numbers from 0 to 1
 # Generators whose raw numbers are the uniform 64-bit words; the Mersenne twister's have 32 bits.
 _OF_WORDS = (np.random.PCG64, np.random.PCG64DXSM, np.random.SFC64, np.random.Philox)
 
@@ -72,6 +78,7 @@ class Source:
 
     Args:
         rng: the generator; None for the operating system.
+        name: what people gave the generator or its seed by, in messages.
 
     Raises:
         ArgumentTypeError: something else.
@@ -83,15 +90,15 @@ class Source:
     # Whether decisions are drawn one after the other, so that no method is chosen by its speed.
     one_at_a_time = False
 
-    def __init__(self, rng: np.random.Generator | None) -> None:
+    def __init__(self, rng: np.random.Generator | None, name: str = "rng") -> None:
         if rng is not None and not isinstance(rng, np.random.Generator):
             rule = (
                 "must be a numpy.random.Generator, or None for the randomness of the operating "
                 "system"
             )
             remedy = "For a repeatable simulation pass numpy.random.default_rng(seed)"
-            raise ArgumentTypeError("rng", rule, kind(rng), remedy)
-        self._rng = rng
+            raise ArgumentTypeError(name, rule, kind(rng), remedy)
+        self._rng, self._name = rng, name
 
     @property
     def simulated(self) -> bool:
@@ -111,6 +118,33 @@ class Source:
         else:
             words = self._rng.integers(0, 2**64 - 1, whole, dtype=np.uint64, endpoint=True)
         return np.asarray(words.view(dtype)[:n])
+
+    def require_other_answers(self, encoded: np.ndarray) -> None:
+        """Refuse answers (n,) that were drawn from the words that come next.
+
+        Of two generators with one seed, each person's answer and noise would come from one word.
+        ``choice`` gives each value an interval of that word, so that in the order of the words
+        neighbours nearly all have one answer.
+        """
+        if self._rng is None or encoded.ndim != 1 or len(encoded) < _FEWEST_CHANGES:
+            return
+        answers = encoded[:_COMPARED]
+        if answers.dtype.kind == "f":
+            answers = np.floor(answers * _BINS)
+        often = np.unique(answers, return_counts=True)[1]
+        expected = len(answers) - float(often @ often) / len(answers)
+        if expected < _FEWEST_CHANGES:
+            return
+        in_order = answers[np.argsort(deepcopy(self._rng).random(len(answers)))]
+        if np.count_nonzero(in_order[1:] != in_order[:-1]) < expected / 4:
+            rule = (
+                "must not use the seed with which the answers were drawn, because the noise would "
+                "then depend on the answers"
+            )
+            remedy = "Give another number"
+            if self._name == "rng":
+                remedy = "Pass numpy.random.default_rng with another seed"
+            raise ArgumentError(self._name, rule, None, remedy)
 
     def below(self, threshold: int, n: int, more: tuple[int, ...] = ()) -> np.ndarray:
         """Return booleans (n,), each true with probability exactly threshold / 2^64."""

@@ -468,7 +468,8 @@ class Mechanism(Hinting, ABC):
         Raises:
             ValuesError: an answer outside the domain, named by its position; nothing is sent then.
             EmptyError: no answers.
-            ArgumentError: pandas columns with different indexes.
+            ArgumentError: pandas columns with different indexes; a generator with the seed with
+                which the answers were drawn.
         """
         source, index = Source(rng), index_of_answers(values)
         try:
@@ -561,7 +562,11 @@ class Mechanism(Hinting, ABC):
 
         Returns:
             {name: column}, the columns of n reports.
+
+        Raises:
+            ArgumentError: the source has the seed with which the answers were drawn.
         """
+        source.require_other_answers(encoded)
         columns = self.schema.empty(len(encoded))
         starts: Iterable[int] = range(0, len(encoded), _CHUNK)
         bits = 8 * len(encoded) * self.schema.bytes_per_report

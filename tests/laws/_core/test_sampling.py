@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.laws._core._tape import TOP, _around, _heads, _play, _rest
 from tests.registry import BOUNDARY_THRESHOLDS
+from warner import Integers, Interval, RandomizedResponse, SquareWave
 from warner._core.sampling import _TABLE_DRAWS, Edges, Source
+from warner.errors import ArgumentError
+from warner.mechanisms import MatrixMechanism
 
 
 def test_words_of_the_system_may_be_written_to() -> None:
@@ -159,3 +163,45 @@ def test_cells_of_few_and_of_many_draws_are_those_by_division(
         min(w // width, count) if w < end else 0 for w in many
     ]
     assert not tape.parts
+
+
+# One seed for answers and reports.
+
+_FALLING = 1 / np.arange(1, 33)
+_ANSWERS: dict[str, Any] = {
+    "choice": lambda rng: rng.choice(32, 5000, p=_FALLING / _FALLING.sum()),
+    "a coin": lambda rng: (rng.random(5000) < 0.3).astype(int),
+    "few people": lambda rng: rng.choice(32, 200, p=_FALLING / _FALLING.sum()),
+}
+
+
+@pytest.mark.parametrize("name", _ANSWERS)
+@pytest.mark.parametrize("generator", [np.random.PCG64, np.random.MT19937, np.random.Philox])
+def test_answers_of_the_same_seed_are_refused(name: str, generator: Any) -> None:
+    """With one seed, 28 % of the people were estimated as 101 %. Others are never refused."""
+
+    def seeded(seed: int) -> np.random.Generator:
+        return np.random.Generator(generator(seed))
+
+    device = RandomizedResponse(Integers(0, 31), 2.0)
+    table = MatrixMechanism(device.domain, device.channel().dense())
+    answers, again = _ANSWERS[name](seeded(3)), seeded(3)
+    before = str(again.bit_generator.state)
+    for mechanism in (device, table):
+        with pytest.raises(ArgumentError, match="rng: must not use the seed with which the ans"):
+            mechanism.randomize(answers, again)
+    assert str(again.bit_generator.state) == before  # nothing was drawn
+    for other in (seeded(4), None):
+        assert len(table.randomize(answers, other)) == len(answers)
+    one = seeded(3)
+    assert len(table.randomize(_ANSWERS[name](one), one)) == len(answers)
+
+
+def test_numbers_of_the_same_seed_are_refused_and_fixed_answers_are_not() -> None:
+    wave = SquareWave(Interval(0, 1, bins=16), 1.0)
+    with pytest.raises(ArgumentError, match="with another seed"):
+        wave.randomize(np.random.default_rng(3).random(1000), np.random.default_rng(3))
+    fixed = np.repeat(np.arange(4), 500)
+    coin = RandomizedResponse(Integers(0, 3), 1.0)
+    for seed in range(200):
+        coin.randomize(fixed, np.random.default_rng(seed))

@@ -217,7 +217,7 @@ def randomize(
         )
         raise FileError(study, rule, None, remedy)
     rng = generator(seed)
-    source = Source(rng)
+    source = Source(rng, "--seed")
     writers = {
         name: files.ReportWriter(
             paths[name],
