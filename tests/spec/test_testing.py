@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from tests.sampling import drawn
 from warner import Integers, LocalHashing, testing
 from warner._core.sampling import Source
 from warner.channels import DenseChannel
-from warner.design.own_sampler import neighbours_p_value
+from warner.design.own_sampler import detectable, detectable_copies, neighbours_p_value
 from warner.errors import ArgumentError, ArgumentTypeError, BudgetError
 from warner.estimators import Estimator, Inversion, KeyMeans, PerKey, SampleMean
 from warner.estimators.base import Fit, LikelihoodData, Status
@@ -275,7 +276,7 @@ def test_a_class_that_is_not_registered_is_said_so() -> None:
 
 def test_the_stated_power_is_that_of_the_test() -> None:
     """A probability that is off by the stated amount is rejected in nearly all of 200 samples."""
-    from warner.design.own_sampler import ALPHA, detectable, p_value
+    from warner.design.own_sampler import ALPHA, p_value
 
     n, law = 20_000, np.full(4, 0.25)
     off = detectable(n, 3)
@@ -566,15 +567,51 @@ def test_noise_that_a_few_neighbours_share_is_found(people: int, shift: int) -> 
     assert "reports of people 1 apart depend on each other" in failed[PROPERTY]
 
 
-@pytest.mark.parametrize("lag", [1, 16])
+@pytest.mark.parametrize("lag", [1, 16, 77, 2_000])
 def test_neighbours_are_compared_at_every_lag(lag: int) -> None:
     right = np.random.default_rng(1).integers(0, 256, (4_000, 3), dtype=np.uint8)
-    assert neighbours_p_value(right, 16)[0] > 1e-6
+    assert neighbours_p_value(right)[0] > 1e-6
     right[lag::2] = np.where(
         right[lag::2] < 128, right[:-lag:2][: len(right[lag::2])], right[lag::2]
     )
-    p, said = neighbours_p_value(right, 16)
-    assert p < 1e-9 and f"people {lag} apart" in said
+    p, said = neighbours_p_value(right)
+    assert p < 1e-9 and f"people {lag:,} apart" in said
+
+
+@pytest.mark.parametrize("lag", [1, 300, 10_000])
+def test_the_stated_part_of_copies_is_found(lag: int) -> None:
+    """As many people as stated send the report of a person before. Rejects tests of few lags, and
+    tests of a number of reports that stays the same however many are drawn.
+    """
+    people, rng = 20_000, np.random.default_rng(2)
+    right = rng.integers(0, 4, (people, 1), dtype=np.uint8)
+    part = detectable_copies(people, 8)
+    assert part == pytest.approx(detectable_copies(4 * people, 8) * 2, rel=0.1)
+    for _ in range(20):
+        reports = rng.permutation(right)
+        copied = lag + np.flatnonzero(rng.random(people - lag) < part * people / (people - lag))
+        before = reports.copy()
+        reports[copied] = before[copied - lag]
+        assert neighbours_p_value(reports)[0] < 1e-9
+        assert neighbours_p_value(before)[0] > 1e-6
+
+
+def test_the_stated_error_is_that_of_the_probabilities() -> None:
+    """Of a rare report the same test finds a smaller error. Rejects the error at one half."""
+    found = testing.check_mechanism(warner.RandomizedResponse(Integers(0, 31), 2.0), draws=20_000)
+    (said,) = (each.finding for each in found.findings if each.property == SAMPLER)
+    high, low = map(float, re.findall(r"an error of (0\.\d+)", said))
+    assert low < 0.4 * high and high < detectable(5_000, 31)
+
+
+def test_an_estimator_that_is_biased_by_a_hundredth_is_not_consistent() -> None:
+    @dataclasses.dataclass(frozen=True)
+    class Drawn(Shrunk):
+        is_consistent: ClassVar[bool] = True
+        part: float = 0.002
+
+    with pytest.raises(testing.PropertyError, match=r"a share is off by 0\.000"):
+        testing.check_estimator(Drawn())
 
 
 def test_right_samplers_are_accepted_with_few_and_with_many_reports() -> None:

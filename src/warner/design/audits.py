@@ -632,7 +632,9 @@ def _dependence(mechanism: Mechanism, samples: int) -> tuple[str | None, str]:
     """How reports depend on other people or on a fixed seed, if they do; and how it was tested."""
     tests = SamplerTests(mechanism)
     try:
-        tested = f"{tests.source()}; no report depended on others: {tests.persons(samples)}"
+        tested = (
+            f"{tests.source()}; no report was found to depend on others: {tests.persons(samples)}"
+        )
     except Broken as problem:
         return str(problem), "reports of several devices and people were compared"
     except NotApplicable as reason:
@@ -646,7 +648,12 @@ def exceeds(measured: Guarantee, stated: Guarantee) -> bool:
 
 
 def _over_budget(epsilon: float, requested: float) -> str | None:
-    return None if epsilon <= requested else f"epsilon {epsilon!r} exceeds {requested!r}"
+    if epsilon <= requested:
+        return None
+    short, limit = f"{epsilon:.6g}", f"{requested:.6g}"
+    if short == limit:  # they differ in later digits
+        short, limit = repr(epsilon), repr(requested)
+    return f"epsilon {short} exceeds {limit}"
 
 
 def is_from_outside(mechanism: Mechanism) -> bool:

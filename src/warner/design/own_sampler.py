@@ -30,7 +30,8 @@ from warner.reports.tally import Tally
 ALPHA = 1e-9  # the probability with which a right sampler is rejected
 _BYTES = 64  # of a report, whose bits are compared with those of neighbours
 _FAR = 4.0  # standard deviations, below which no p-value of a bit is computed
-_FEW = 5.0  # expected reports; cells with fewer count as one
+FEW = 5.0  # expected reports; cells with fewer count as one
+_SURE = 2.33  # standard deviations beyond a limit, for a power of 99 %
 
 Sampler = Callable[[Mechanism, np.ndarray, Source], dict[str, np.ndarray]]
 
@@ -105,9 +106,9 @@ def p_value(observed: np.ndarray, law: np.ndarray, n: int) -> tuple[float, int, 
         return 0.0, 1, int(np.argmax(impossible))
     off = np.abs(observed - expected) / np.sqrt(np.maximum(expected, 1e-300))
     row = int(np.argmax(off))
-    rare = expected <= _FEW
+    rare = expected <= FEW
     seen, predicted = (np.append(v[~rare], v[rare].sum()) for v in (observed, expected))
-    if predicted[-1] <= _FEW:
+    if predicted[-1] <= FEW:
         seen, predicted = seen[:-1], predicted[:-1] * (seen[:-1].sum() / predicted[:-1].sum())
     if len(seen) < 2:
         return 1.0, 1, row
@@ -125,47 +126,78 @@ def spread(values: np.ndarray, count: int) -> np.ndarray:
     return np.asarray(values[np.unique(places)])
 
 
-def neighbours_p_value(records: np.ndarray, lags: int) -> tuple[float, str]:
+def neighbours_p_value(records: np.ndarray) -> tuple[float, str]:
     """The least p-value of reports of equal answers that depend on each other, times all tests.
 
-    Of reports ``lag`` apart, each bit is tested by Fisher's exact test. The pairs of one test share
-    no report, so that they are independent where reports are, whatever the law is.
+    Of the distances between people, up to half of their number, those at which reports are most
+    alike are tested: each bit by Fisher's exact test. The pairs of one test share no report, so
+    that they are independent where reports are, whatever the law is.
 
     Shapes: records uint8 (n, bytes).
     """
     bits = np.unpackbits(records[:, spread(np.arange(records.shape[1]), _BYTES)], axis=1)
-    worst, tests = (1.0, ""), bits.shape[1] * lags * 2
-    for lag in range(1, lags + 1):
+    bits = bits[:, bits.any(axis=0) & ~bits.all(axis=0)]
+    worst, tests = (1.0, ""), _pair_tests(*bits.shape)
+    for lag in _most_alike(bits):
         block = np.arange(len(bits) - lag) // lag % 2
         for first in (np.flatnonzero(block == 0), np.flatnonzero(block == 1)):
             a, b, n = bits[first], bits[first + lag], len(first)
             ones, others = (each.sum(axis=0, dtype=np.int64) for each in (a, b))
             both = (a & b).sum(axis=0, dtype=np.int64)
-            variance = ones * (n - ones) / n * others * (n - others) / (n * max(1, n - 1))
+            variance = ones * (n - ones) / max(1, n) * others * (n - others)
+            variance = variance / max(1, n * (n - 1))
             far = np.abs(both - ones * others / max(1, n)) > _FAR * np.sqrt(variance)
             for bit in np.flatnonzero(far):
                 law = scipy.stats.hypergeom(n, int(ones[bit]), int(others[bit]))
                 p = 2 * tests * float(min(law.cdf(both[bit]), law.sf(both[bit] - 1)))
-                worst = min(worst, (p, f"reports of people {lag} apart depend on each other"))
+                worst = min(worst, (p, f"reports of people {lag:,} apart depend on each other"))
     return worst
 
 
-def detectable(draws: int, freedom: int) -> float:
-    """The error of one probability that is found with a probability of 99 %.
+def _pair_tests(people: int, bits: int) -> int:
+    """The tests among which the least p-value is: distances, bits, and two sets of pairs each."""
+    return max(1, people // 2 * bits * 2)
 
-    If the probability of a report is off by d, the non-centrality is at least 4 n d^2. The power of
-    a chi-square test is that of the normal approximation of the non-central distribution.
 
-    Here n is ``draws``.
+def _most_alike(bits: np.ndarray) -> np.ndarray:
+    """The distances at which the bits (n, B) of people are correlated most, by Fourier sums."""
+    n, half = len(bits), len(bits) // 2
+    length, largest = scipy.fft.next_fast_len(n + half, real=True), np.zeros(half)
+    for bit in bits.T:
+        spectrum = scipy.fft.rfft(bit - bit.mean(), length)
+        sums = scipy.fft.irfft(np.abs(spectrum) ** 2, length)
+        largest = np.maximum(largest, np.abs(sums[1 : half + 1]) / sums[0])
+    return 1 + np.argsort(-largest * np.sqrt(n - np.arange(1, half + 1)), kind="stable")[:_LAGS]
 
-    >>> round(detectable(100_000, 3), 3)
-    0.015
+
+def detectable_copies(people: int, bits: int) -> float:
+    """The part of people whose reports may be copies, which is found with a probability of 99 %.
+
+    A copy makes each of its bits correlated. At least a third of the pairs are in one test.
+
+    >>> round(detectable_copies(200_000, 8), 3)
+    0.04
+    """
+    critical = -float(scipy.special.ndtri(ALPHA / (2 * _pair_tests(people, bits))))
+    return min(1.0, (critical + _SURE) / math.sqrt(people / 3))
+
+
+def detectable(draws: int, freedom: int, probability: float = 0.5) -> float:
+    """The error d of one probability p that is found with a probability of 99 %.
+
+    Where the other reports share the error, the non-centrality is at least n d^2 / (p (1 - p)). The
+    power of a chi-square test is that of the normal approximation of the non-central distribution.
+
+    Here n is ``draws`` and p is ``probability``, of which 1/2 takes the largest error.
+
+    >>> round(detectable(100_000, 3), 3), round(detectable(100_000, 3, 0.01), 4)
+    (0.015, 0.0029)
     """
     critical = float(scipy.special.chdtri(freedom, ALPHA))
     excess = critical
     for _ in range(50):
-        excess = critical - freedom + 2.33 * math.sqrt(2 * (freedom + 2 * excess))
-    return math.sqrt(excess / (4 * draws))
+        excess = critical - freedom + _SURE * math.sqrt(2 * (freedom + 2 * excess))
+    return math.sqrt(excess * probability * (1 - probability) / draws)
 
 
 class Broken(Exception):
@@ -188,7 +220,8 @@ def require(holds: bool, otherwise: str) -> None:
 
 _ALONE = 400  # reports that are made one by one, as on devices
 _MIXED = 10_000  # reports that are made among those of other values
-_LAGS = 16  # places between two people of a batch whose reports are compared
+_TOGETHER_BITS = 2**22  # bits of the reports of one batch, whose Fourier sums take seconds
+_LAGS = 8  # distances between people of a batch at which reports are tested
 _REPEATED = 2_000  # reports that are made again by an equal generator
 FEWEST = 1000  # reports of a value
 LARGEST = 2**20  # entries of a channel that is made a matrix
@@ -217,10 +250,12 @@ class SamplerTests:
     def persons(self, most: int) -> str:
         """Whether a report depends on its own person alone, by at most so many reports a value."""
         ends = np.unique([0, self.mechanism.domain.size - 1])
-        many = min(max(most, FEWEST), _MIXED)
+        bits = 8 * min(self.mechanism.schema.bytes_per_report, _BYTES)
+        mixed = min(max(most, FEWEST), _MIXED)
+        many = min(max(most, FEWEST), max(_MIXED, _TOGETHER_BITS // bits))
         for how, sampler, draws in (
             ("made one by one", one_by_one(drawn_for), _ALONE),
-            ("among reports of other values", among_others(drawn_for), many),
+            ("among reports of other values", among_others(drawn_for), mixed),
         ):
             p, _, worst = self.worst(sampler, draws, ends)
             require(p >= ALPHA, f"reports {how}: {worst} (chi-square p-value {p:.1g})")
@@ -229,12 +264,13 @@ class SamplerTests:
             drawn = drawn_for(self.mechanism, np.full(many, x), source)
             columns = with_schema_types(self.mechanism, drawn)
             records = Reports(self.mechanism.header, columns).record_array()
-            p, worst = neighbours_p_value(records, _LAGS)
+            p, worst = neighbours_p_value(records)
             require(p >= ALPHA, f"for value number {x}, {worst} (Fisher's p-value {p:.1g})")
         return (
-            f"{_ALONE} reports made one by one, and {many:,} among reports of other values, each "
+            f"{_ALONE} reports made one by one, and {mixed:,} among reports of other values, each "
             f"of the first and the last value; {many:,} reports of each in one batch, people up to "
-            f"{_LAGS} apart"
+            f"{many // 2:,} apart; if more than {detectable_copies(many, bits):.1%} of people sent "
+            "the report of the person a fixed number of places before, the test would find it"
         )
 
     def worst(self, sampler: Sampler, draws: int, values: np.ndarray) -> tuple[float, int, str]:

@@ -23,6 +23,7 @@ from warner.design.audits import audit
 from warner.design.own_law import each_report, off_from_law
 from warner.design.own_sampler import (
     ALPHA,
+    FEW,
     FEWEST,
     Broken,
     NotApplicable,
@@ -151,11 +152,12 @@ def check_mechanism(mechanism: Mechanism, draws: int = 100_000, seed: int = 0) -
     - The sampler follows the law, by a chi-square test of ``draws`` reports for each of eight
       values, and of fewer for each of the others, ``8 draws`` in all. Of more than 256 values 256
       are tested, and the finding says so. It states the error of a single probability that the test
-      detects with a probability of 99 %. A right sampler fails with a probability of 1e-9 for each
-      value.
+      detects with a probability of 99 %: of a rare report, and of the report that needs the largest
+      one. A right sampler fails with a probability of 1e-9 for each value.
     - A report depends on its own person alone: reports that are made one by one, and reports among
-      those of other values, follow the law too. Reports of people up to 16 apart in one batch do
-      not depend on each other, by Fisher's test of each bit.
+      those of other values, follow the law too. Reports of people in one batch, any number of
+      places up to half of the batch apart, do not depend on each other, by Fisher's test of each
+      bit. The finding states the part of copied reports that the test detects.
     - The sampler draws from its source alone: equal generators make equal reports.
     - The channel has columns that sum to one, its products agree with each other, and its entries
       follow from the law.
@@ -268,19 +270,33 @@ class _Subject:
         results = [self.tests.worst(drawn_for, draws, values) for draws, values in tested]
         p, _, worst = min(results)
         require(p >= ALPHA, f"the worst report: {worst} (chi-square p-value {p:.1g})")
-        bound = max(
-            detectable(draws, freedom)
+        bounds = [
+            detectable(draws, freedom, chance)
             for (draws, _), (_, freedom, _) in zip(tested, results, strict=True)
-        )
+            for chance in self.chances(several, draws)
+        ]
         counts = " and ".join(
             f"{draws:,} reports of each of {len(values)} {'others' if i else 'values'}"
             for i, (draws, values) in enumerate(tested)
         )
+        least, most = (f"{each:.2g}" for each in (min(bounds), max(bounds)))
+        of_rare = f", and of a rare report an error of {least}" if least != most else ""
         untested = self.size - sum(len(values) for _, values in tested)
         return (
-            f"no fault found: smallest p-value {p:.2g}, from {counts}; an error of {bound:.2g} in "
-            "a probability would be found"
+            f"no fault found: smallest p-value {p:.2g}, from {counts}; an error of {most} in "
+            f"a probability would be found{of_rare}"
         ) + (f"; {untested:,} other values were not tested" if untested else "")
+
+    def chances(self, values: np.ndarray, draws: int) -> list[float]:
+        """The least probability that is tested alone and the one nearest to 1/2, where listed."""
+        if not self.mechanism.is_enumerable:
+            return [0.5]
+        listed = self.table[:, values].astype(float)
+        alone = listed[(listed * draws > FEW) & (listed < 1)]
+        spreads = alone * (1 - alone)
+        return (
+            [float(alone[i]) for i in (spreads.argmin(), spreads.argmax())] if alone.size else [0.5]
+        )
 
     # The channel
 

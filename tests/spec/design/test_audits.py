@@ -280,7 +280,37 @@ def test_samples_find_reports_that_depend_on_others() -> None:
     run = warner.audit(FirstTrue(Integers(0, 3), 1.0), samples=20_000)
     assert not run.holds and str(run.violation).startswith("reports made one by one: for value")
     right = warner.audit(Forced(Integers(0, 3), 1.0), samples=20_000)
-    assert right.holds and "no report depended on others: 400 reports made one by" in right.method
+    assert right.holds and "no report was found to depend on others: 400 repor" in right.method
+    assert "if more than 12.4% of people sent the report of the person a fixed" in right.method
+
+
+def test_samples_find_copies_among_many_reports() -> None:
+    """Rejects a test of 10,000 reports however many are drawn."""
+
+    class Copies(Forced):
+        """Eight of a hundred people send the report of the person before."""
+
+        def _sample(self, index: np.ndarray, source: Any) -> dict[str, np.ndarray]:
+            report = super()._sample(index, source)["report"]
+            copied = 1 + np.flatnonzero(source.below(2**64 * 8 // 100, len(index) - 1))
+            report[copied] = report.copy()[copied - 1]
+            return {"report": report}
+
+    run = warner.audit(Copies(Integers(0, 3), 1.0), samples=100_000)
+    assert not run.holds and run.violation is not None
+
+
+def test_an_epsilon_beyond_the_request_is_said_without_rounding_errors() -> None:
+    class Spends(Forced):
+        """Its law is that of a larger epsilon than it was made for."""
+
+        guarantee = property(lambda self: warner.privacy.LDP(self.requested))
+
+        def __init__(self, domain: Any, epsilon: float) -> None:
+            super().__init__(domain, 1.3)
+            self.requested = epsilon
+
+    assert warner.audit(Spends(Integers(0, 3), 1.0)).violation == "epsilon 1.3 exceeds 1"
 
 
 def test_a_claim_without_delta_is_one_of_ldp() -> None:
