@@ -139,7 +139,7 @@ class Benchmark(Tabular):
         units = {"epsilon": "epsilon", "n": "people"}
         columns = [Column(key, unit=units.get(key, "text")) for key in varying]
         columns.append(Column("mean", "mean loss", "number"))
-        columns.append(Column("standard_error", "error", "number", priority=1))
+        columns.append(Column("standard_error", "standard error", "number", priority=1))
         if self.exact:
             columns.append(Column("exact", unit="number"))
         same = [
