@@ -172,6 +172,10 @@ def table_problems(
         rule = "must be the name of a mechanism"
         if not is_here:
             rule = f"must be one of {', '.join(MECHANISMS)}"
+            hint = hint or (
+                "Is it a mechanism of your own? Write --load FILE.py before the name of the "
+                "command (in Python: import the file first)"
+            )
         text = message(f"{where}.mechanism", rule, show(name), hint)
         problems.append(Problem(("mechanism",), text))
     if has_domain:

@@ -58,7 +58,9 @@ def test_a_loaded_file_serves_all_commands() -> None:
     assert "Forced" in _warner(*load, "plan", "study.toml").output
     audited = " ".join(_warner(*load, "audit", "study.toml").output.split())
     assert "The code that draws the reports of Forced was not tested." in audited
-    assert "was not tested" not in _warner(*load, "audit", "study.toml", "--samples", "2000").output
+    tested = " ".join(_warner(*load, "audit", "study.toml", "--samples", "2000").output.split())
+    assert "was not tested" not in tested and "q: 2,000 reports of each of two values wer" in tested
+    assert "They show that epsilon is at least 0." in tested and "; no fault was found." in tested
     assert "Shrunk" in _warner(*load, "benchmark", "t.json", "-m", "shrunk", "-m", "mle").output
     assert Path("loaded.txt").read_text() == "x"  # one process runs a file once
 
@@ -107,7 +109,9 @@ def test_files_of_data_load_no_code() -> None:
         forget_built()
         refused = _warner("tally", "r.csv")
         assert refused.exit_code == 1 and "warner --load FILE.py" in refused.output
-        assert "must be one of" in _warner("audit", "study.toml").output
+        Path("study.toml").write_text(STUDY.replace("Forced", "StairRR"))
+        said = " ".join(_warner("audit", "study.toml").output.split())
+        assert "must be one of" in said and "of your own? Write --load FILE.py before the n" in said
     assert not Path("loaded.txt").exists()
 
 
