@@ -28,10 +28,12 @@ from warner._core.text import (
 from warner.channels import LikelihoodOperator
 from warner.domains import Domain
 from warner.estimators.base import LikelihoodData, Status
+from warner.mechanisms.headers import is_of_package
 from warner.metrics import project
 from warner.results.from_tally import TOGETHER
 from warner.results.intervals import (
     DESIGN_EFFECT,
+    OF_REPORTS,
     STANDARD_ERROR,
     TARGETS,
     at_every_look,
@@ -442,7 +444,7 @@ def estimate_table(
         shrunk = [Column("shrunk_from", unit="data")]
     used = available_kind(result, target, kind)
     whose = about_intervals(used, target, used == "posterior" and result.has_posterior_intervals)
-    notes = [whose, _mean(result, level, target)]
+    notes = [whose, about_own_method(result, used), _mean(result, level, target)]
     notes += [tells_nothing(result, shares), drawn_to_the_middle([result]), about_bins([result])]
     notes += [design_effect_in_words(result), *about_paper(result), *last]
     counted = "people" if counts_people(result.data) else None
@@ -642,6 +644,18 @@ def title(result: Any) -> str:
         reports += f", {result.data.survey.drawn.text}"
     about = ", ".join(filter(None, [result.attribute, result.group]))
     return f"{lead(about or 'value')} {reports}"
+
+
+def about_own_method(result: Any, kind: str) -> str:
+    """The sentence on intervals that are not those of somebody's own method; else ""."""
+    method = type(result.estimator)
+    if is_of_package(method) or kind not in OF_REPORTS or result.fit.probabilities is None:
+        return ""
+    return (
+        f"The intervals are those of the unbiased estimate, not of {method.__name__}. For "
+        f"intervals of {method.__name__}, write --interval bootstrap (in Python: "
+        'kind="bootstrap").'
+    )
 
 
 def about_shares_of_numbers(results: Iterable[Any], kind: str | None = None) -> str:
