@@ -280,7 +280,9 @@ def loss_matrix(domain: Domain, loss: str | ArrayLike) -> np.ndarray:
             raise ArgumentTypeError("domain", rule, type(domain).__name__, remedy)
         return np.outer(points[:, 0], points[:, 0])
     rule = f"must be one of {', '.join(_LOSSES)}, or a matrix"
-    raise ArgumentError("loss", rule, show(loss))
+    squares = 'Write loss="shares", which is l2: the squared errors of all shares, added up'
+    same = {"l2": squares, "mse": f"{squares}. Divide by {size} for mse"}
+    raise ArgumentError("loss", rule, show(loss), same.get(loss))
 
 
 def _stated(

@@ -78,6 +78,8 @@ def local_bound(
         theta: (K,) the distribution that people are drawn from.
         n: the number of people.
         loss: ``"shares"``, ``"distribution"``, ``"mean"`` or W, as of :class:`warner.Optimal`.
+            ``"shares"`` is the ``"l2"`` of :func:`expected_loss` and :func:`warner.benchmark`, and
+            K times their ``"mse"``.
         sensitive: the values to protect; None for all.
         fixed: False where the error is judged against theta, from which people are drawn anew;
             True where it is judged against the shares of the people who answer, so that the

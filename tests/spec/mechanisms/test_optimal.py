@@ -233,6 +233,8 @@ def test_refusals() -> None:
     refused(
         ArgumentError, "loss: must be one of shares, distribution, mean", Optimal, five, 1.0, "cdf"
     )
+    same = "got 'mse'. Write loss=\"shares\", which is l2: .* Divide by 5 for mse"
+    refused(ArgumentError, same, Optimal, five, 1.0, "mse")
     refused(ArgumentError, "loss: .*matrix of shape", Optimal, five, 1.0, np.eye(4))
     refused(ArgumentError, "loss: must be a symmetric", Optimal, five, 1.0, -np.eye(5))
     refused(
