@@ -24,7 +24,16 @@ from warner.design.default_errors import LOSS_NAMES, can_simulate, is_same_law, 
 from warner.design.paper_plans import PlannedDesign, WidestAnswer, table_of_designs
 from warner.design.planning import BudgetRow, Plan, RankedMechanism, WantedDifference
 from warner.design.privacy_words import Odds, about_draw, certainty, odds_of, of_guarantee
-from warner.design.proposal import expect, in_points, is_near_half, near_half, scenarios_of
+from warner.design.proposal import (
+    DEFAULT_WIDTH,
+    about_wide,
+    expect,
+    in_points,
+    is_near_half,
+    near_half,
+    people_for,
+    scenarios_of,
+)
 from warner.design.shuffling import Shuffled, protects_all_alike
 from warner.domains import Categorical, Items
 from warner.mechanisms import (
@@ -228,12 +237,11 @@ def show_plan(
         + (f" in {ranking.wanted.groups} groups" if ranking.wanted is not None else "")
     )
     loss = LOSS_NAMES[ranking.loss]
-    if on_paper is None:
-        title += f"; the smaller the {loss}, the better"
-    else:  # a survey on paper is planned by its interval
-        show(title, *_about_design(on_paper), "")
-        title = f"This design and other mechanisms; the smaller the {loss}, the better"
-    show(replace(table, rows=rows, notes=[], title=title))
+    if on_paper is not None:
+        answer = list(_about_design(on_paper))
+    else:
+        answer = [] if ranking.wanted is not None else list(_about_width(chosen, ranking.n))
+    show(title, *answer)
     if ranking.wanted is not None:
         aim, bought = ranking.wanted, ranking.by_epsilon
         show(_about_difference(aim, chosen.domain.size, _assumed(ranking, on_paper)))
@@ -242,8 +250,9 @@ def show_plan(
         if has_bands(chosen.domain) and can_simulate(chosen.domain):
             name = f"{type(chosen).__name__} (in the study)"
             show(*_about_mean(name, chosen, ranking.n, aim))
-    elif on_paper is None:
-        show(*_about_width(chosen, ranking.n))
+    this = "This design" if chosen.is_on_paper else "The mechanism of the study"
+    title = f"{this} and other mechanisms; the smaller the {loss}, the better"
+    show("", replace(table, rows=rows, notes=[], title=title))
     codes = [DECLARE_CODES] if may_be_codes(chosen.domain) else []
     above = set() if said is None else said
     notes = _without_legend(table.notes, ranking.legend, above)
@@ -337,6 +346,7 @@ def _about_design(planned: PlannedDesign) -> Iterator[str]:
                 f"So with {plural(n, 'person', 'people')}, a share of {100 * planned.share:.3g} % "
                 "can hardly be told from 0 %."
             )
+        yield from about_wide(planned.width(n))
         for size in planned.sizes:
             yield (
                 f"In a group of {size:,} people, the interval is about "
@@ -428,14 +438,21 @@ def _about_width(chosen: Mechanism, people: int) -> Iterator[str]:
     if is_ordered and widths.mean is not None:
         ((low, high),) = domain.answered.ends
         yield (
-            "With the mechanism of the study, expect a 95 % interval of the mean that is about "
-            f"{widths.mean:.3g} wide. Values go from {low:.6g} to {high:.6g}."
+            f"With {plural(people, 'person', 'people')} and the mechanism of the study, expect a "
+            f"95 % interval of the mean that is about {widths.mean:.3g} wide. Values go from "
+            f"{low:.6g} to {high:.6g}."
         )
     elif not is_ordered and widths.share is not None:
         yield (
-            "With the mechanism of the study, expect a 95 % interval of "
-            f"{_plus_minus(widths.share)} for a share near 50 %."
+            f"With {plural(people, 'person', 'people')} and the mechanism of the study, expect a "
+            f"95 % interval of {_plus_minus(widths.share)} for a share near 50 %."
         )
+        yield from about_wide(widths.share)
+        if needed := people_for(chosen, scenarios, people, widths, DEFAULT_WIDTH):
+            yield (
+                f"For {_plus_minus(DEFAULT_WIDTH)} about {float(f'{needed:.3g}'):,.0f} people are "
+                "needed. Four times as many people halve the interval."
+            )
 
 
 def _about_mean(

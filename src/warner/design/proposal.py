@@ -363,6 +363,16 @@ def is_near_half(share: float) -> bool:
 _TELLS_NOTHING = 0.4  # width of the interval of a share
 
 
+def about_wide(width: float | None) -> list[str]:
+    """A warning, where the interval of a share is so wide that it tells next to nothing."""
+    if width is None or width <= _TELLS_NOTHING:
+        return []
+    return [
+        "Such wide intervals tell next to nothing. A survey of so few people is not worth the "
+        "privacy that it costs."
+    ]
+
+
 @dataclass(frozen=True, repr=False)
 class Proposal(Tabular):
     """What is proposed for one question."""
@@ -395,7 +405,7 @@ class Proposal(Tabular):
 
     def people(self, width: float) -> int | None:
         """The number of people with whom the interval of the share has a width in (0, 1)."""
-        return _people(self.mechanism, self.scenarios, self.n, self.best.expected, width)
+        return people_for(self.mechanism, self.scenarios, self.n, self.best.expected, width)
 
     @property
     def columns_of_widths(self) -> list[Column]:
@@ -490,12 +500,7 @@ class Proposal(Tabular):
             if not enough:
                 more = f"Ask more people, or {instead}."
             said.append(f"These intervals are wider than wanted. {more}")
-            width = self.best.expected.share
-            if width is not None and width > _TELLS_NOTHING:
-                said.append(
-                    "Such wide intervals tell next to nothing. A survey of so few people is not "
-                    "worth the privacy that it costs."
-                )
+            said += about_wide(self.best.expected.share)
         return said
 
     @property
@@ -731,7 +736,7 @@ def _offer(
         chosen,
         options_of(makers[name]),
         expectation,
-        _people(chosen, judged_at, n, expectation, width),
+        people_for(chosen, judged_at, n, expectation, width),
         odds_of(chosen),
         {key: errors[key] for key in sorted(errors, key=lambda k: to_nine_digits(errors[k]))},
         left_out,
@@ -815,7 +820,7 @@ def _mean_of(widths: Iterable[float | None]) -> float | None:
     return float(np.mean(widths_known)) if widths_known else None
 
 
-def _people(
+def people_for(
     mechanism: Mechanism, scenarios: Scenarios, n: int, expectation: Expected, width: float
 ) -> int | None:
     """The people with whom the interval of the share has the wanted width.

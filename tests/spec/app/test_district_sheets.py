@@ -199,6 +199,10 @@ def test_the_plan_of_a_study_says_how_wide_its_intervals_will_be() -> None:
     chance = math.exp(1.6) / (1 + math.exp(1.6))
     error = math.sqrt(0.25 / 300) / (2 * chance - 1)  # of half of the people saying each word
     assert float(width[1]) == pytest.approx(100 * 1.96 * error, rel=0.05)
+    assert said.index("±5 points about") < said.index("unbiased") and "next to nothing" not in said
+    for few in (("online.toml",), ("--design", "crosswise:1/4")):
+        said = run("plan", *few, "--people", "30").stdout
+        assert said.index("next to nothing") < said.index("mechanism   ")
 
 
 def test_a_picture_in_another_format_is_refused_by_its_option() -> None:
