@@ -47,8 +47,8 @@ from warner.studies.study import Study
 PEOPLE = 2300
 
 
-def run(*arguments: object) -> click.testing.Result:
-    return click.testing.CliRunner().invoke(main, [str(a) for a in arguments])
+def run(*arguments: object, text: str | None = None) -> click.testing.Result:
+    return click.testing.CliRunner().invoke(main, [str(a) for a in arguments], input=text)
 
 
 @pytest.fixture
@@ -755,6 +755,28 @@ def test_a_survey_is_served_only_where_it_says_who_may_answer(
     Path("study.toml").write_text(TEXT + 'access = "invited"\n')
     invited = run("collect", "serve", "study.toml")
     assert invited.exit_code == 0 and several not in invited.stderr
+    other = run("collect", "serve", "study.toml", "--access", "open")
+    assert '--access: cannot change the study, which says access = "invited"; got' in other.stderr
+
+
+def test_serve_asks_who_may_answer_and_how_many_are_in_the_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects: an error at a terminal, and a room of 30 in which nobody ever sees a result."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(server, "run", lambda application, place, ready, stop: ready(8000))
+    Path("study.toml").write_text(TEXT.partition("[collect]")[0])
+    serve = ("collect", "serve", "study.toml")
+    option = run(*serve, "--lan", "--access", "open").stderr
+    assert "first result after 50 answers. For a room of 30 people, add --people 30" in option
+    assert "For a room" not in run(*serve, "--access", "open").stderr
+    assert "after 30 answers." in run(*serve, "--access", "open", "--people", "30").stderr
+    monkeypatch.setattr("warner.app.commands.serving._is_terminal", lambda: True)
+    asked = run(*serve, "--lan", "--store", "room.sqlite", text="y\n30\n").stderr
+    assert "May everyone with the address answer?" in asked and "people are in the room" in asked
+    assert "after 30 answers." in asked and "--access open --people 30" in asked
+    refused = run(*serve, text="n\n")
+    assert refused.exit_code == 1 and "must say who may answer" in refused.stderr
 
 
 def test_answers_of_strangers_are_named_errors(tmp_path: Path) -> None:

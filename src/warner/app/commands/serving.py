@@ -83,6 +83,13 @@ def collect() -> None:
 )
 @collectors.store_options
 @click.option(
+    "--access",
+    type=click.Choice(["open"]),
+    help="Let everyone with the address answer, if the study does not say who may. One person can "
+    'then send several reports. To give each person a code instead, write access = "invited" into '
+    "the study. Default: ask on the terminal.",
+)
+@click.option(
     "--people",
     type=click.IntRange(1),
     help="The planned number of people. Default: the number in the study.",
@@ -156,9 +163,14 @@ def serve(study: str, **choices: Any) -> None:
         warner collect serve study.toml --host 0.0.0.0 --url https://survey.example.org
     """
     collectors.require_extra()
+    from warner.collector.survey_document import survey_bytes
+
     plan = Study.load(study)
+    survey_bytes(plan)  # refused before anything is asked for that would not help
+    _decide_access(study, plan, choices)
+    names = ("access", "people", "step")
     # The step of publication follows from the planned number, unless it is stated.
-    if given := {name: choices[name] for name in ("people", "step") if choices[name] is not None}:
+    if given := {name: choices[name] for name in names if choices[name] is not None}:
         stated = json.loads(plan.to_json())["study"]
         plan = Study({**stated, "collect": {**stated.get("collect", {}), **given}})
     with events_as_json() if choices["log"] == "json" else contextlib.nullcontext():
@@ -170,25 +182,15 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
     from warner.collector.access import Owner, invited_ids, new_codes
     from warner.collector.live.estimates import BoundedEstimates, about_many_values, too_large
     from warner.collector.live.publisher import LivePublisher
-    from warner.collector.live.tables import about_small_steps
     from warner.collector.pages.brand import brand_files
     from warner.collector.pages.wording import Words, read_words, unread
     from warner.collector.remote import checked_url
     from warner.collector.restarts import Start
-    from warner.collector.survey_document import survey_bytes
     from warner.collector.web.application import Application, Settings
     from warner.collector.web.lan import qr_code, what_people_see
     from warner.collector.web.server import run
     from warner.design.privacy_words import OPEN_TO_ALL
 
-    survey_bytes(study)  # refused before anything is asked for that would not help
-    if study.collect.access is None:
-        # It decides whether one person can answer twice, so no default decides it.
-        rule = "must say who may answer"
-        remedy = (
-            "Write one of these lines into the table [collect], for example at the end of the file"
-        )
-        raise ArgumentError(message(f"{path}: collect.access", rule, None, remedy) + _ACCESS)
     own_words = dict(map(read_words, choices["words"]))
     brand = brand_files(choices["logo"], choices["colours"])
     words = [Words(language, own_words) for language in study.languages]
@@ -269,8 +271,7 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
                     f"for which questions, run: warner audit {shlex.quote(path)} --after STUDY, "
                     "with the study file of the last round."
                 )
-            if study.collect.step < SMALLEST_GROUP:
-                note(about_small_steps(study.collect.step))
+            note(_about_step(study.collect.step, choices["lan"] and not study.collect.planned))
             for name, size in too_large(study).items():
                 note(
                     f"No live estimate of {name}: {about_many_values(size)}. To estimate it, fetch "
@@ -294,6 +295,41 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
         )
 
 
+def _decide_access(path: str, study: Study, choices: dict[str, Any]) -> None:
+    """Who may answer, and how many people: asked on the terminal where nothing has said so."""
+    stated, chosen = study.collect.access, choices["access"]
+    if None not in (stated, chosen) and stated != chosen:
+        rule = f'cannot change the study, which says access = "{stated}"'
+        remedy = f"Leave out --access, or change that line of {path}"
+        raise ArgumentError("--access", rule, chosen, remedy)
+    if stated is not None or chosen is not None:
+        return
+    # It decides whether one person can answer twice, so no default decides it.
+    if not (_is_terminal() and click.confirm(_MAY_ALL, err=True)):
+        rule = "must say who may answer"
+        remedy = (
+            "Write one of these lines into the table [collect], for example at the end of the file"
+        )
+        raise ArgumentError(message(f"{path}: collect.access", rule, None, remedy) + _ACCESS)
+    answers: dict[str, Any] = {"access": "open"}
+    if choices["lan"] and choices["people"] is None and study.collect.planned is None:
+        answers["people"] = click.prompt(_HOW_MANY, type=click.IntRange(1), err=True)
+    choices |= answers
+    context = click.get_current_context()
+    for name, answer in answers.items():  # like options, which the next start is told again
+        context.params[name] = answer
+        context.set_parameter_source(name, ParameterSource.COMMANDLINE)
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty()
+
+
+_MAY_ALL = (
+    "May everyone with the address answer? Then one person can send several reports. To give each "
+    "person a code that counts once, answer no."
+)
+_HOW_MANY = "How many people are in the room?"
 _ACCESS = """
   access = "invited"  # people with a code from "warner collect invite"; each code counts once
   access = "open"     # everyone with the address; one person can send several reports
@@ -313,6 +349,17 @@ def _take_lan(path: str, choices: dict[str, Any]) -> str:
     file = certificate_file(str(Path(path).with_suffix(".lan.pem")), address)
     choices |= {"host": address, "certificate": file, "key": file}
     return f"https://[{address}]" if ":" in address else f"https://{address}"
+
+
+def _about_step(step: int, is_room: bool) -> str:
+    """When the live page shows a result; of a room whose people nobody has counted, how to."""
+    if step < SMALLEST_GROUP:
+        from warner.collector.live.tables import about_small_steps
+
+        return about_small_steps(step)
+    said = f"The live page shows its first result after {step:,} answers."
+    room = " For a room of 30 people, add --people 30: the result then comes after 30 answers."
+    return said + room * is_room
 
 
 def _say_stopped(path: str, url: str, collector: Collector, choices: dict[str, Any]) -> None:
