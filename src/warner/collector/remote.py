@@ -352,9 +352,12 @@ class Remote:
         remedy = self._remedy_of_token if name == "no_owner" else _REMEDIES.get(name)
         if remedy is not None:  # what the collector tells devices to do does not fit commands
             text = text.partition(". ")[0]
-        rule = f"refused the request with status {error.code}, {name}" + (
-            f": {text}" if text else ""
-        )
+        what, _, why = text.partition(": ")
+        if what == "request":
+            rule = f"refused the request, which {why}"
+        else:
+            said = f": {what} {why}".rstrip() if text else f" with status {error.code}"
+            rule = f"refused the request{said}"
         if error.code not in _AGAIN:
             return Refused(name, self.url, rule, None, remedy, position)
         later = Later(name, self.url, rule, None, remedy, position)

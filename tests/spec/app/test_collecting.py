@@ -90,7 +90,11 @@ def test_a_report_file_is_sent_once_and_its_tally_comes_back(web: tuple[Site, st
     assert run(*("study.toml" if word == "STUDY" else word for word in command)).exit_code == 0
     # Without the token the rate is used up; with it the same file is taken again and not counted.
     limited = run("collect", "push", "reports.parquet", url)
-    assert limited.exit_code == 1 and "too_many" in limited.stderr and "token" in limited.stderr
+    assert (
+        limited.exit_code == 1
+        and "which comes after too many others. With" in limited.stderr
+        and "token" in limited.stderr
+    )
     assert "0 of 2,300 reports were accepted. To go on, run the same command again" in (
         limited.stderr
     )
@@ -465,7 +469,13 @@ def test_what_goes_wrong_is_said_in_one_line(
     for arguments, words in {
         ("collect", "pull", url): "--token-file",
         ("collect", "close", url): "--token-file",
-        ("collect", "pull", url, "--token-file", "wrong"): "401, no_owner",
+        (
+            "collect",
+            "pull",
+            url,
+            "--token-file",
+            "wrong",
+        ): "refused the request, which needs the owner's token. This is not the owner's token",
         ("collect", "pull", url, "--token-file", "empty"): "contains no token",
         (
             "collect",
@@ -476,7 +486,13 @@ def test_what_goes_wrong_is_said_in_one_line(
         ): "--token-file: must be the name of a file that holds the owner's token, and there is",
         ("collect", "pull", url, "--token-env", "NOTHING"): "contains no token",
         ("collect", "pull", url, "--token-env", "A", "--token-file", "wrong"): "together",
-        ("collect", "pull", url, "--token-env", "RIGHT"): "404, no_estimate_yet",
+        (
+            "collect",
+            "pull",
+            url,
+            "--token-env",
+            "RIGHT",
+        ): "refused the request, which asks for a result that is not published yet.",
         ("collect", "pull", f"{url}/live", "--token-env", "RIGHT"): "address of the survey page",
         ("collect", "pull", url, "--token-env", "RIGHT", "--by", "hue"): "there are none",
         (
@@ -995,7 +1011,12 @@ def test_what_goes_wrong_is_said_and_no_codes_are_written(
         "Send the codes to the running server, with --server": (),
         "--server: needs the owner's token": ("--server", url),
         "--token-file: can be used only with a running collector": token,
-        "401, no_owner": ("--server", url, "--token-file", "wrong"),
+        "refused the request, which needs the owner's token. This is not the owner's token": (
+            "--server",
+            url,
+            "--token-file",
+            "wrong",
+        ),
         "--store: cannot be used with --server, because the collector runs already": (
             "--server",
             url,
@@ -1012,7 +1033,7 @@ def test_what_goes_wrong_is_said_and_no_codes_are_written(
     other = run(
         "collect", "invite", "study.toml", "-n", 2, "-o", "codes.csv", "--server", url, *token
     )
-    assert other.exit_code == 1 and "409, other_study" in other.stderr
+    assert other.exit_code == 1 and "invitations belong to another study." in other.stderr
     assert made.collector.invitations == (0, 0)
 
 
