@@ -68,6 +68,7 @@ _MOST_ANSWERS = 6  # of tables by group
 _MOST_DIFFERENCES = 40
 _MOST_SENTENCES = 8
 _MOST_COLUMNS = 3  # groups beside all people, on one page
+_MOST_BESIDE = 2  # the same, where one answer is shown: more groups have a row each
 _MOST_IN_SHORT = 3  # differences, and answers by group, of the summary
 _MOST_GROUPS_IN_SHORT = 6
 _FEWEST_TESTED = 30  # people of a group who answered in each way: of fewer, the test is too rough
@@ -273,11 +274,32 @@ class Question:
         return Section(self.heading, tuple(blocks), tuple(self._parts()))
 
     def _on_one_page(self) -> list[Block]:
-        """One table with a column for each of few groups, and the clear differences."""
+        """The shares of all people and of each group, and the clear differences."""
         by_answer = self._rows_by_group if self.has_groups else {}
-        names = [name for name, _, _ in next(iter(by_answer.values()), [])]
+        blocks = self._by_group() if self._is_listed else self._side_by_side(by_answer)
+        if not self.is_bounded:
+            blocks.append(NO_INTERVALS)
+        if self.has_groups:
+            compared = self._compared
+            if isinstance(compared, str):
+                return [*blocks, compared]
+            clear = self.clear_in_words(compared)
+            sentences = Points(tuple(clear[:_MOST_SENTENCES]))
+            blocks.append(sentences if clear else _no_difference(compared))
+        return blocks
+
+    @property
+    def _is_listed(self) -> bool:
+        """Whether a short report has a row for each group: of one answer, where groups are many."""
+        by_answer = self._rows_by_group if self.has_groups and self.settings.is_short else {}
+        is_of_one = len(by_answer) == 1 and not self.summaries
+        return is_of_one and len(self._groups_alone) > _MOST_BESIDE
+
+    def _side_by_side(self, by_answer: Mapping[str, Sequence[tuple[str, int, Row]]]) -> list[Block]:
+        """One table of several answers, with a column for each of few groups."""
+        names = [f"{visible(name)} ({n:,})" for name, n, _ in next(iter(by_answer.values()), [])]
         is_wide = len(names) > _MOST_COLUMNS
-        headings = ["all people"] if is_wide else ["all people", *map(visible, names)]
+        headings = ["all people"] if is_wide else ["all people", *names]
         keys = [f"column {i}" for i in range(len(headings))]
         columns = [Column("text", "answer"), *map(Column, keys, headings)]
         rows = []
@@ -289,17 +311,7 @@ class Question:
         if rows and all(row["is_share"] for row in rows):
             drawn = picture_of(rows, is_share=True, is_bounded=self.is_bounded)
             columns.append(replace(drawn, title=f"all people, {drawn.title}"))
-        blocks: list[Block] = [Table(columns, rows), *(self._by_group() if is_wide else [])]
-        if not self.is_bounded:
-            blocks.append(NO_INTERVALS)
-        if self.has_groups:
-            compared = self._compared
-            if isinstance(compared, str):
-                return [*blocks, compared]
-            clear = self.clear_in_words(compared)
-            sentences = Points(tuple(clear[:_MOST_SENTENCES]))
-            blocks.append(sentences if clear else _no_difference(compared))
-        return blocks
+        return [Table(columns, rows), *(self._by_group() if is_wide else [])]
 
     def _shown(self) -> dict[str, Row]:
         """The summaries of numbers, or the shares of the answers that are shown, by their texts."""
@@ -526,10 +538,7 @@ class Question:
     def _by_group(self) -> list[Block]:
         """The tables of all groups, each estimated from its own reports."""
         columns, tables, groups = self.columns, self._rows_by_group, self._asked_groups
-        blocks: list[Block] = [
-            "The shares of each group were estimated from its own reports alone. Smaller groups "
-            "have wider intervals."
-        ]
+        blocks: list[Block] = []
         if self.summaries:
             few = drawn_to_the_middle(one for _, one in self._groups_alone)
             blocks += [few] if few else []
@@ -549,9 +558,16 @@ class Question:
                 continue
             caption = f"Share of {quoted(text)}{self._whose}, by {columns}"
             bounded_at = level if self.is_bounded else None
+            if self._is_listed:
+                of_all = self._shown()[text]
+                rows = [("all people", self.estimate.data.n_of_all, of_all), *rows]
             blocks.append(table_by_group(caption, columns, rows, bounded_at))
             blocks += about_shrunk([{**row, "value": visible(name)} for name, _, row in rows])
-        return blocks
+        alone = (
+            "The shares of each group were estimated from its own reports alone. Smaller groups "
+            "have wider intervals."
+        )
+        return [*blocks, *[alone] * (not self.settings.is_short)]
 
     def _over_time(self) -> list[Block]:
         """A line for each answer or number over the dates of the groups, where they have dates."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -99,11 +99,6 @@ def build(source: Source, settings: Settings) -> Report:
         about[0] += f", {visible(settings.design.text)}"
     if source.date:
         about.append(source.date)
-    if settings.is_short:
-        more = "The full report also says how the numbers were made, and what they do not show."
-        about.append(
-            " ".join([*_about_limits(source, settings), *_not_allowed_for(source, settings), more])
-        )
     return Report(
         f"{visible(title)} (simulation)" if is_simulated else visible(title),
         tuple(about),
@@ -115,7 +110,12 @@ def build(source: Source, settings: Settings) -> Report:
 def _sections(source: Source, settings: Settings, title: str) -> Iterator[Section]:
     """The sections of a report; of one page, the results and what a report tells of a person."""
     if settings.is_short:
-        yield from (question.section() for question in source.questions)
+        # The result comes first, and what holds for all of it after the last question: a section of
+        # its own needs a second page.
+        *questions, last = (question.section() for question in source.questions)
+        limits = [*_about_limits(source, settings), *_not_allowed_for(source, settings)]
+        yield from questions
+        yield replace(last, blocks=(*last.blocks, " ".join(limits)))
         yield _privacy(source, settings)
         return
     points = Points(tuple(question.in_short() for question in source.questions))
@@ -140,7 +140,10 @@ def _about_limits(source: Source, settings: Settings) -> list[str]:
     about = [f"Each number is uncertain{because}."]
     if any(question.is_bounded for question in source.questions):
         level = f"{100 * settings.level:.4g} %"
-        about = [f"The numbers in brackets are {level} intervals {_for_whom(settings)}.", *about]
+        level_said = f"The numbers in brackets are {level} intervals"
+        if settings.is_short:  # where they also stand in a column
+            level_said = f"The {level} interval beside each number is"
+        about = [f"{level_said} {_for_whom(settings)}.", *about]
     names = [visible(settings.labels.get(name, name)) for name in source.nobody]
     nobody = [f"Nobody was asked these questions: {'; '.join(names)}."] if names else []
     shown = [question for question in source.questions if question.shows_differences]

@@ -138,14 +138,16 @@ def test_a_short_report_is_one_page_with_the_numbers_of_the_long_one(tally: str)
     run("report", tally, "--study", "study.toml", "-o", "long.html")
     short, full = (Path(f"{name}.html").read_text() for name in ("short", "long"))
     words = re.sub(r"\s+", " ", " ".join(_Outline(short).words)).replace("\xa0", " ")
-    # One table with a column for each ward, and a picture.
+    # One table with a column for each ward and its people, and a picture. It comes first.
     # Real reports are random, and where the axis ends with them.
-    assert re.search("answer all people north south all people, 0 to [4-8]0 % yes", words)
+    wards = r"north \([\d,]+\) south \([\d,]+\)"
+    assert re.search(f"answer all people {wards} all people, 0 to [4-8]0 % yes", words)
+    assert words.index("all people") < words.index("Each number is uncertain")
     shown = re.findall(r"([\d.]+ %) \(([\d.]+) to ([\d.]+) %\)", words)
     lines = re.findall(r"<td>([\d.]+.%)</td><td>([\d.]+) to ([\d.]+).%</td>", full)
     assert len(shown) == 3
     assert {(part.replace("\xa0", " "), *ends) for part, *ends in lines} >= set(shown)
-    for phrase in ("points higher in south", "The total epsilon is 2.5.", "95 % intervals", "ward"):
+    for phrase in ("points higher in south", "The total epsilon is 2.5.", "95 % interval", "ward"):
         assert phrase in words, phrase
     for heading in ("In short", "Method", "How to cite"):
         assert f">{heading}<" not in short
@@ -153,6 +155,29 @@ def test_a_short_report_is_one_page_with_the_numbers_of_the_long_one(tally: str)
     shown = run("report", tally, *options, "-o", "short.html", "-o", "short.pdf").output
     assert "Written: short.html" in shown and Path("short.html").read_text() == short
     assert len(re.findall(rb"/Type\s*/Page[^s]", Path("short.pdf").read_bytes())) == 1
+
+
+def test_a_short_report_has_a_row_people_and_a_bar_for_each_of_several_groups(here: Path) -> None:
+    """Rejects a page whose groups are columns without people, rounded in two ways."""
+    Path("c.csv").write_text("district,same,different\nN,80,20\nS,75,40\nE,60,50\n")
+    run(
+        "report",
+        "c.csv",
+        "--design",
+        "crosswise:1/4",
+        "--by",
+        "district",
+        "--short",
+        "-o",
+        "r.html",
+    )
+    page = Path("r.html").read_text().replace("\xa0", " ")
+    line = r'<th scope="row">([\w ]+ \(\d+\))</th><td>([\d.]+) %</td><td>[^<]*</td><td><svg'
+    rows = re.findall(line, page)
+    every, *wards = [name for name, _ in rows]
+    assert every == "all people (325)" and sorted(wards) == ["E (110)", "N (100)", "S (115)"]
+    assert {share.partition(".")[2] != "" for _, share in rows} == {True}
+    assert page.index("all people (325)") < page.index("Each number is uncertain")
 
 
 def test_people_by_phone_and_on_paper_are_counted_compared_and_protected_each(here: Path) -> None:
