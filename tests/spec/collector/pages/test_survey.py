@@ -248,6 +248,8 @@ def test_the_parts_are_those_of_a_submission(study: Study, page: Parsed) -> None
     assert spans[0] == (0, 36) and spans[1] == (36, 52) and spans[2] == (52, 56)
     assert [start for start, _ in spans[1:]] == [end for _, end in spans[:-1]]
     assert spans[-1][1] == 36 + SubmissionFormat(study).length
+    folded = "<details><summary>The bytes of the sealed report</summary>"
+    assert survey_page(study).split(folded)[1].lstrip().startswith('<table class="parts sent-bytes')
 
 
 def test_a_second_code_in_one_browser_is_warned_of_twice(study: Study) -> None:
