@@ -408,6 +408,10 @@ class FirstStudy:
         unasked = [q.name for q in self.secret if q.text is None]
         if unasked:
             yield f"The text (label) of these questions: {listed(unasked)}."
+        if unnamed := [q.name for q in self.public if q.text is None]:
+            yield (
+                f"The text (label) of these public columns, as people read it: {listed(unnamed)}."
+            )
         if self.is_on_paper:
             yield (
                 "Whether people can make the draw that their card asks for, such as with a die. To "

@@ -234,7 +234,7 @@ def _consent(questions: list[Question]) -> Section:
         if together is not None:
             says += f" {' '.join(of_guarantee(together, 'all my ticks', several=True))}"
     says += " I take part of my own free will, and may leave any box empty."
-    return Section("Your consent", (Boxes((("Yes.", says),)),))
+    return Section("Your consent", (Boxes((("I agree.", says),)),))
 
 
 def _for_interviewers(study: Study, questions: list[Question], path: str, counts: str) -> Section:

@@ -60,6 +60,8 @@ def test_a_study_that_is_stated_is_audited_and_used_at_once(here: Path, file: st
     run("randomize", "study.toml", file, "-o", "r.parquet")
     study = Study.load("study.toml")
     assert study.title == "A survey of smokes, units, condition"
+    head = Path("study.toml").read_text().partition("[")[0]
+    assert "these public columns, as people read it: hospital." in " ".join(head.split())
     assert study.labels == {"smokes": "smokes", "units": "units", "condition": "condition"}
     assert study.epsilon <= 1.0 and list(study.public) == ["hospital"]
     assert study.draw is not None and len(study.draw.parts) == 3
