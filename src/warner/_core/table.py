@@ -58,6 +58,9 @@ _LEAST_FOLDED = 12  # characters that a folded column keeps
 _ERRORS = ("error", "standard_error")  # the keys of columns of standard errors
 _EXACT_POINTS = 2  # decimals of points in papers that have all columns
 _MOST_IN_PAPERS = 2  # the priority of columns
+_MOST_DECIMALS = 6  # of ratios, and of ends of intervals beside no effect
+_NO_EFFECT = {"ratio": 1.0, "fixed": 0.0}
+_LARGE_RATIO = 1e7  # from here on ratios have a power of ten
 _PAPER = 72  # characters of a line below a table of LaTeX, which folds none itself
 _NB = "\N{NO-BREAK SPACE}"
 _MINUS = "\N{MINUS SIGN}"
@@ -84,6 +87,37 @@ def _plain(value: float, decimals: int) -> str:
     if isinstance(value, int) or 1e4 <= abs(value) < 1e9:
         return f"{value:,.0f}"
     return f"{value:.4g}"
+
+
+def _ratio(value: float, decimals: int) -> str:
+    if not 10.0**-_MOST_DECIMALS <= value < _LARGE_RATIO:
+        return f"{value:.3g}"
+    return number(value, decimals)
+
+
+def _decimals_of_end(value: float, decimals: int, unit: str) -> int:
+    """The decimals of an end of an interval, of which none is written as no effect that is not.
+
+    >>> [_decimals_of_end(value, 2, "ratio") for value in (1.12, 1.0004, 1.0)]
+    [2, 4, 2]
+    """
+    none = _NO_EFFECT.get(unit)
+    while none is not None and round(value, decimals) == none != round(value, _MOST_DECIMALS):
+        decimals += 1
+    return decimals
+
+
+def _decimals_of_ratio(low: float | None, high: float | None) -> int:
+    """The decimals that tell the lower end of an interval and its width in two digits.
+
+    >>> _decimals_of_ratio(0.504, 4.49), _decimals_of_ratio(0.969, 1.03), _decimals_of_ratio(12, 1890)
+    (2, 3, 0)
+    """
+    if low is None or high is None:
+        return 2
+    sizes = [size for size in (low, high - low) if 0 < size < math.inf]
+    needed = 1 - math.floor(math.log10(min(sizes, default=1.0)))
+    return min(max(needed, 2 if high < 100 else 0), _MOST_DECIMALS)
 
 
 def _excel_format(unit: str, values: Sequence[Any]) -> str:
@@ -122,7 +156,7 @@ UNITS = {
     "level": Unit(lambda value, _: f"{100 * value:.4g}", f"{_NB}%"),
     "probability": Unit(lambda value, _: "< 0.0001" if value < 1e-4 else f"{value:.4f}"),
     "fixed": Unit(number),  # with the decimals of the column
-    "ratio": Unit(lambda value, _: f"{value:.3g}"),
+    "ratio": Unit(_ratio),  # with the decimals that each interval needs
     "times": Unit(lambda value, _: f"{value:.3g}", f"{_NB}times"),
     "seconds": Unit(lambda value, _: duration(value)),
 }
@@ -206,14 +240,23 @@ class Column:
         digits = self.needed_decimals(rows) if decimals is None else decimals
         if self.key in _ERRORS:  # which are a fraction of the interval beside them
             digits = max(1, digits)
+        each = [digits] * len(rows)
         if self.ends is not None:
             low, high = self.ends
-            intervals = [self._interval(row[low], row[high], digits) for row in rows]
+            if self.unit == "ratio" and self.decimals is None:
+                each = [_decimals_of_ratio(row[low], row[high]) for row in rows]
+            intervals = [
+                self._interval(row[low], row[high], digits)
+                for row, digits in zip(rows, each, strict=True)
+            ]
             if not self.has_value:
                 return intervals
-            values = [self._written(row[self.key], digits) for row in rows]
+        values = [
+            self._written(row[self.key], digits) for row, digits in zip(rows, each, strict=True)
+        ]
+        if self.ends is not None:
             return [f"{v} ({i})" if i else v for v, i in zip(values, intervals, strict=True)]
-        return [self._written(row[self.key], digits) for row in rows]
+        return values
 
     def needed_decimals(self, rows: Sequence[Row]) -> int:
         """As many as the narrowest interval warrants, or three digits of the largest number."""
@@ -246,7 +289,10 @@ class Column:
             low, high = outwards(low, high, decimals)
         if isinstance(low, int) and low == high:  # a rank
             return unit.write(low, decimals)
-        return f"{unit.write(low, decimals)} to {unit.write(high, decimals)}{unit.suffix}"
+        written = [
+            unit.write(end, _decimals_of_end(end, decimals, self.unit)) for end in (low, high)
+        ]
+        return f"{' to '.join(written)}{unit.suffix}"
 
 
 def _is_missing(value: Any) -> bool:

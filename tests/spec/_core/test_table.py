@@ -317,5 +317,34 @@ def test_a_value_stands_before_its_interval_and_all_three_are_data() -> None:
     table = Table(
         [ratio], [{"r": 2.0, "low": 1.0, "high": 4.0}, {"r": 3.0, "low": None, "high": 1}]
     )
-    assert [line.strip() for line in str(table).splitlines()[2:]] == ["2 (1 to 4)", "3"]
+    assert [line.strip() for line in str(table).splitlines()[2:]] == ["2.00 (1.00 to 4.00)", "3.00"]
     assert table.csv().splitlines()[0] == "r,low,high"
+
+
+@pytest.mark.parametrize(
+    ("ratio", "written"),
+    [
+        ((1.0, 0.969, 1.03), "1.000 (0.969 to 1.030)"),
+        ((1.5, 0.504, 4.49), "1.50 (0.50 to 4.49)"),
+        ((1.0604, 1.0004, 1.1244), "1.06 (1.0004 to 1.12)"),
+        ((0.9857, 0.9712, 0.99996), "0.986 (0.971 to 0.99996)"),
+        ((1.02, 1.0, 1.04), "1.020 (1.000 to 1.040)"),
+        ((153.2, 12.3, 1890.2), "153 (12 to 1,890)"),
+        ((1e-9, 0.0, float("inf")), "1e-09 (0 to inf)"),
+    ],
+)
+def test_no_end_of_an_interval_of_a_ratio_is_written_as_1_that_is_not_1(
+    ratio: tuple[float, float, float], written: str
+) -> None:
+    """Rejects 1.06 (1 to 1.12) beside p = 0.0499, in each form that people read."""
+    column = Column("r", "ratio", "ratio", ends=("low", "high"), has_value=True)
+    table = Table([column], [dict(zip(("r", "low", "high"), ratio, strict=True))])
+    assert str(table).splitlines()[-1].strip() == written
+    assert written in table.latex() and written in table.typst() and written in table.html()
+
+
+def test_no_end_of_an_interval_in_an_article_is_written_as_0_that_is_not_0() -> None:
+    column = Column("i", unit="fixed", ends=("low", "high"), decimals=3)
+    rows = [{"i": 0.1, "low": 0.0003, "high": 0.2}, {"i": 0.1, "low": -0.1, "high": 0.0}]
+    latex = Table([column], rows).latex()
+    assert "0.0003 to 0.200" in latex and "$-$0.100 to 0.000" in latex

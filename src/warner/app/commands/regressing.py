@@ -61,7 +61,6 @@ from warner.regression.covariates import (
 from warner.regression.pieces import LINKS
 from warner.studies.study import Study
 
-_IN_WORDS = "odds ratio in words"  # the key of a column
 _MOST_DIGITS = 7  # of a number in a table of a paper that has the decimals of its column
 
 
@@ -327,43 +326,16 @@ def _for_article(table: Table, left_out: LeftOut | None) -> Table:
         for row in table.rows
     ]
     errors = [row["error"] for row in rows if row["error"] is not None]
-    odds = [(row["odds_low"], row["odds_high"]) for row in rows if row.get("odds_low") is not None]
     columns = [column for column in table.columns if isinstance(column, Column)]
     # The largest error is told in three digits, so that few decimals do not look careless.
     sizes = [*errors, max(errors) / 10]
     columns = _evenly(columns, rows, ("estimate", "error", "interval"), sizes)
-    sizes = [size for low, high in odds for size in (low, high - low)]
-    columns = _evenly(columns, rows, ("odds_ratio",), [*sizes, 0.1])
-    columns = [
-        replace(column, key=_IN_WORDS, unit="number", ends=None, has_value=False)
-        if column.unit == "ratio"
-        else column
-        for column in columns
-    ]
-    rows = [{**row, _IN_WORDS: _odds_in_words(row)} for row in rows]
     columns = _evenly(columns, rows, ("z", "design_effect"), [0.1])
     columns = _evenly(columns, rows, ("degrees",), [1.0])
     summary = list(table.summary)
     if left_out is not None:
         summary.insert(1, ("People left out", f"{left_out.people:,}"))
     return replace(table, columns=columns, rows=rows, summary=summary)
-
-
-def _odds_in_words(row: Mapping[str, Any]) -> str:
-    """An odds ratio and its limits with the same decimals, of which no column has the same.
-
-    >>> _odds_in_words({"odds_ratio": 1.0, "odds_low": 0.969, "odds_high": 1.03})
-    '1.000 (0.969 to 1.030)'
-    >>> _odds_in_words({"odds_ratio": 1.5, "odds_low": 0.504, "odds_high": 4.49})
-    '1.50 (0.50 to 4.49)'
-    """
-    numbers = [row.get(key) for key in ("odds_ratio", "odds_low", "odds_high")]
-    ratio, low, high = [math.nan if number is None else number for number in numbers]
-    width = high - low
-    if not (math.isfinite(width) and width > 0 and high < 10**_MOST_DIGITS):
-        return "" if math.isnan(ratio) else f"{ratio:.3g} ({low:.3g} to {high:.3g})"
-    decimals = max(1 - math.floor(math.log10(width)), 2)
-    return f"{ratio:.{decimals}f} ({low:.{decimals}f} to {high:.{decimals}f})"
 
 
 def _evenly(

@@ -748,6 +748,11 @@ def _no_difference(result: Differences) -> str:
             "all groups together shows that the groups do not all have the same "
             f"{'shares' if result.of == 'shares' else 'mean'} ({shown_p(result.test.p_value)})."
         )
+    if any(row["p"] < LEVEL_OF_TESTS for row in result.rows()):
+        return (
+            "No difference between the groups is larger than chance explains, after correction for "
+            "the number of comparisons."
+        )
     return "No difference between the groups is larger than chance explains."
 
 
