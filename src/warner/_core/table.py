@@ -90,9 +90,14 @@ def _plain(value: float, decimals: int) -> str:
 
 
 def _ratio(value: float, decimals: int) -> str:
+    """A ratio in two digits at least.
+
+    >>> _ratio(1.5, 2), _ratio(0.00078, 2), _ratio(7.2e-8, 2)
+    ('1.50', '0.00078', '7.2e-08')
+    """
     if not 10.0**-_MOST_DECIMALS <= value < _LARGE_RATIO:
-        return f"{value:.3g}"
-    return number(value, decimals)
+        return f"{value:.2g}"
+    return number(value, max(decimals, 1 - math.floor(math.log10(value))))
 
 
 def _decimals_of_end(value: float, decimals: int, unit: str) -> int:
@@ -108,15 +113,14 @@ def _decimals_of_end(value: float, decimals: int, unit: str) -> int:
 
 
 def _decimals_of_ratio(low: float | None, high: float | None) -> int:
-    """The decimals that tell the lower end of an interval and its width in two digits.
+    """The decimals of a ratio that tell the width of its interval in two digits.
 
-    >>> _decimals_of_ratio(0.504, 4.49), _decimals_of_ratio(0.969, 1.03), _decimals_of_ratio(12, 1890)
+    >>> _decimals_of_ratio(0.5, 4.5), _decimals_of_ratio(0.969, 1.03), _decimals_of_ratio(12, 189)
     (2, 3, 0)
     """
-    if low is None or high is None:
+    if low is None or high is None or not 0 < high - low < math.inf:
         return 2
-    sizes = [size for size in (low, high - low) if 0 < size < math.inf]
-    needed = 1 - math.floor(math.log10(min(sizes, default=1.0)))
+    needed = 1 - math.floor(math.log10(high - low))
     return min(max(needed, 2 if high < 100 else 0), _MOST_DECIMALS)
 
 

@@ -28,6 +28,7 @@ from warner.results.tables import FOLLOWED, reports_of
 _DEGREES = Column("degrees", "degrees of freedom", "number", 4)
 _EFFECT = replace(DESIGN_EFFECT, priority=3)
 NORMAL = np.array(np.inf)  # degrees of freedom of errors from very many independent people
+_NAMED = "covariate in words"  # the key of a column as people read it
 _ODDS = ("odds_ratio", "odds_low", "odds_high")  # the keys of rows
 _BETWEEN_FACTORS = re.compile(r":(?![^\[]*\])")  # a colon outside brackets
 _FAR_FROM_ZERO = 2.0  # standard errors, from which on a deviation has an interval of its logarithm
@@ -406,7 +407,8 @@ class Coefficients(Tabular):
         word = "Status" if self.status.is_final else "WARNING"
         sentences = [*self._sentences(level), f"{word}: {self.status.value}.{self._farthest}"]
         sentences += [*self.doubts, *([FOLLOWED] if self.on_paper else [])]
-        rows, interval = self.rows(level), f"{100 * level:.4g} % interval"
+        rows = [{**row, _NAMED: column_in_words(row["covariate"])} for row in self.rows(level)]
+        interval = f"{100 * level:.4g} % interval"
         # Of the log-odds the errors are enough where there is little room, of odds ratios not.
         of_logs, of_odds = (3, 1) if self._is_of_odds and not self.others else (0, 3)
         odds = Column(
@@ -414,7 +416,7 @@ class Coefficients(Tabular):
         )
         columns = [
             Column("value", priority=5 if len(self.outcomes) == 1 and not self.others else 0),
-            Column("covariate"),
+            Column("covariate", shown=_NAMED),
             Column("estimate", unit="number"),
             Column("error", unit="number"),
             Column("z", self._statistic, "number", priority=3),
@@ -485,7 +487,8 @@ class Coefficients(Tabular):
             if name != INTERCEPT or len(self.names) == 1
         )
         of_value = f" for {outcome!r}" if len(self.outcomes) > 1 else ""
-        return f" The coefficient of {name!r}{of_value} is farthest from 0: {size:.3g} away."
+        shown = column_in_words(name)
+        return f" The coefficient of {shown!r}{of_value} is farthest from 0: {size:.3g} away."
 
     @property
     def _tested(self) -> tuple[Any, ...]:
@@ -655,6 +658,16 @@ def _term_of(column: str) -> str:
     ('age', 'ward', 'ward:age')
     """
     return ":".join(factor.partition("[")[0] for factor in _BETWEEN_FACTORS.split(column))
+
+
+def column_in_words(column: str) -> str:
+    """A column of a regression as people read it.
+
+    >>> column_in_words("ward[T.north]"), column_in_words("ward[T.a:b]:age")
+    ('ward: north', 'ward: a:b x age')
+    """
+    factors = _BETWEEN_FACTORS.split(column)
+    return " x ".join(re.sub(r"\[T\.([^\]]*)\]", r": \1", factor) for factor in factors)
 
 
 # -----------------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from warner.channels import FloatArray
 INTERCEPT = "Intercept"
 _NAME = r"(?:[^\W\d]\w*|`[^`~]+`)"  # R's backticks stand around any other name
 _SUM_OF_NAMES = re.compile(rf"\s*~?\s*{_NAME}(\s*\+\s*{_NAME})*\s*")
+_SEVERAL_WORDS = re.compile(r"\w+(?:\s+\w+)+")
 _WORDS = re.compile(r"`([^`~]+)`|(\w+)")
 _MOST_CODES = 20  # different numbers written as text that may be codes of categories
 _NUMBER_AND_UNIT = re.compile(
@@ -426,9 +427,30 @@ def names_bare(formula: str, columns: Iterable[str]) -> list[str]:
         name
         for name in columns
         if in_formula(name) != name
-        and not set(words_of(name)) <= set(columns)
+        and (_SEVERAL_WORDS.fullmatch(name) or not set(words_of(name)) <= set(columns))
         and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", bare)
     ]
+
+
+def with_backticks(formula: str, columns: Iterable[str]) -> str:
+    """The formula with the backticks that names of columns need and that nobody wrote.
+
+    Names that may also be computed, such as a-b where there is a column a, stay as they are.
+
+    >>> with_backticks("ever lied ~ age group + a-b", ["ever lied", "age", "age group", "a", "a-b"])
+    '`ever lied` ~ `age group` + a-b'
+    """
+    names = [
+        name
+        for name in names_bare(formula, columns)
+        if _SEVERAL_WORDS.fullmatch(name) or set(words_of(name)).isdisjoint(columns)
+    ]
+    for name in sorted(names, key=len, reverse=True):
+        bare, quoted = rf"(?<!\w){re.escape(name)}(?!\w)", in_formula(name).replace("\\", r"\\")
+        pieces = re.split("(`[^`]*`)", formula)
+        pieces[::2] = [re.sub(bare, quoted, piece) for piece in pieces[::2]]
+        formula = "".join(pieces)
+    return formula
 
 
 def _refuse_bare_names(formula: str, columns: Iterable[str]) -> None:

@@ -581,9 +581,12 @@ class People:
             if not columns:
                 roles = {} if self.survey is None else self.survey.roles
                 roles = roles | ({} if self.random is None else {"random": self.random})
-                used = " and ".join(f"{name!r} ({role}=)" for role, name in roles.items())
+                used = " and ".join(f"{name!r} ({role})" for role, name in roles.items())
                 rule = f"must have a column besides {used}"
-                remedy = "Add a column, or pass formula='1' for a regression without covariates"
+                remedy = (
+                    "Add a column. For a regression without covariates, the formula is 1, as in "
+                    "'smokes ~ 1'"
+                )
                 raise ArgumentError("covariates", rule, None, remedy)
         return design_of(columns, self.formula, self.ordered)
 

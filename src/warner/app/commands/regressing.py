@@ -56,6 +56,7 @@ from warner.regression.covariates import (
     names_bare,
     names_of_sum,
     refuse_numbers_of_people,
+    with_backticks,
     words_of,
 )
 from warner.regression.pieces import LINKS
@@ -174,8 +175,9 @@ def regress(
     columns are used. If a column has labels, each label is compared with the first label in the
     alphabet.
 
-    If a name has a space, write backticks around it, and single quotes around FORMULA: 'smokes ~
-    `age group`'. Products, powers and functions of columns need: pip install "warner[formula]".
+    Names may have spaces: "smokes ~ age group". If a name has other signs, such as a hyphen, write
+    backticks around it, and single quotes around FORMULA: 'smokes ~ `age-group`'. Products, powers
+    and functions of columns need: pip install "warner[formula]".
 
     \b
         warner regress reports.parquet "smokes ~ hospital"
@@ -224,6 +226,10 @@ def regress(
             "were randomised"
         )
         raise ArgumentError("--design", rule, " ".join(said_by), "Leave out --design")
+    if Path(reports).is_file() and is_table(reports):
+        columns = other_columns(reports, [])
+        formula = with_backticks(formula, columns)
+        hidden = hidden and with_backticks(hidden, columns)
     designs: Mapping[str, PaperDesign | LatentClasses]
     designs = _designs(formula, said_by, plan) if said_by else cards_of(plan, reports)
     if (counted := _of_counts(reports, formula, designs, plan)) is not None:
@@ -243,6 +249,9 @@ def regress(
             )
             raise ArgumentError("--drop-missing", rule, None, "Leave out --drop-missing")
         people = _of_reports(reports, plan)
+        names = [*people.questions, *people.public]
+        formula = with_backticks(formula, names)
+        hidden = hidden and with_backticks(hidden, names)
     if drawn is not None:
         drawn.require_columns(people.public, reports)
     roles: dict[str, Any] = {} if drawn is None else drawn.roles
@@ -315,16 +324,8 @@ def regress(
 
 
 def _for_article(table: Table, left_out: LeftOut | None) -> Table:
-    """The table as papers print it: names without code, and equal decimals in each column."""
-
-    def named(covariate: str) -> str:
-        products = re.sub(r":(?! )(?![^\[]*\])", " x ", covariate)
-        return re.sub(r"\[T\.([^\]]*)\]", r": \1", products)
-
-    rows = [
-        {**row, **({"covariate": named(row["covariate"])} if "covariate" in row else {})}
-        for row in table.rows
-    ]
+    """The table as papers print it, with equal decimals in each column."""
+    rows = table.rows
     errors = [row["error"] for row in rows if row["error"] is not None]
     columns = [column for column in table.columns if isinstance(column, Column)]
     # The largest error is told in three digits, so that few decimals do not look careless.
@@ -335,7 +336,7 @@ def _for_article(table: Table, left_out: LeftOut | None) -> Table:
     summary = list(table.summary)
     if left_out is not None:
         summary.insert(1, ("People left out", f"{left_out.people:,}"))
-    return replace(table, columns=columns, rows=rows, summary=summary)
+    return replace(table, columns=columns, summary=summary)
 
 
 def _evenly(
@@ -481,10 +482,12 @@ def _of_paper(
     for name in named:
         if name not in (*designs, *others):
             raise unknown("FORMULA", name, [*designs, *others], f"the columns of {path}")
-    public = [name for name in others if name in needed or formula.strip() in designs]
+    left, right = _sides(formula)
+    is_alone = not right and left in designs
+    public = [name for name in others if name in needed or is_alone]
     # Of a study with several questions, those that the formula does not name leave nobody out. If
     # it names none, all are listed in what is said of that.
-    in_formulas = {*needed, *named, formula.strip(), *names_bare(formula, designs)}
+    in_formulas = {*needed, *named, left, *names_bare(formula, designs)}
     designs = {name: one for name, one in designs.items() if name in in_formulas} or designs
     used = list(dict.fromkeys([*designs, *of_group, *public]))
     columns, left_out = read_columns(path, used, [*designs], drop_missing)
@@ -599,7 +602,11 @@ def _codes(name: str, design: PaperDesign, said: list[str]) -> list[int]:
 
 
 def _refuse_without_tilde(formula: str) -> None:
-    """Refuse names without ~ and +, as Stata has them: cheat i.ward age."""
+    """Refuse names without ~ and +, as Stata has them, cheat i.ward age, and = in place of ~."""
+    if equation := re.fullmatch(r"\s*([^=~]+?)\s*==?\s*([^=~]+?)\s*", formula):
+        rule = "must have ~ behind the question, and not ="
+        remedy = f"Write {equation[1]} ~ {equation[2]}"
+        raise ArgumentError("FORMULA", rule, repr(formula), remedy)
     names = re.fullmatch(r"\s*(\w+)((?:\s+(?:[ic][.])?[^\W\d]\w*)+)\s*", formula)
     if names is not None:
         columns = [re.sub(r"^[ic][.]", "", name) for name in names[2].split()]
@@ -622,10 +629,13 @@ def _designs(
     designs: dict[str, PaperDesign | LatentClasses] = {}
     for text in stated:
         stated_name, design = with_name(text)
-        name, left = stated_name or _sides(formula)[0], formula.partition("~")[0]
-        if "~" not in formula and names_of_sum(formula) is None:
+        left, tilde, _ = formula.partition("~")
+        name, names_left = stated_name or _sides(formula)[0], names_of_sum(left)
+        if not tilde and names_left is None:
             _refuse_without_tilde(formula)
-        if stated_name is None and (len(stated) > 1 or len(names_of_sum(left) or ()) != 1):
+        # Another text left of ~ is the name of a column that the file does not have.
+        is_one = len(names_left) == 1 if names_left is not None else bool(tilde and left.strip())
+        if stated_name is None and (len(stated) > 1 or not is_one):
             why = "there are several designs"
             if len(stated) == 1:
                 why = "FORMULA does not begin with one question"
