@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from warner._core.references import references
 from warner._core.table import Column, Table
 from warner._core.text import canonical, lead, visible
@@ -32,7 +30,7 @@ from warner.design.privacy_words import (
 from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, Permanent, from_header
 from warner.mechanisms.one_of import of_changed_answers, permanent_of, permanent_of_people
 from warner.privacy.guarantees import Guarantee, side_by_side
-from warner.reports.public_columns import about_small_groups
+from warner.reports.public_columns import SMALLEST_GROUP, about_small_groups
 from warner.reports.tally import Tally
 from warner.results.from_tally import by_group
 from warner.results.tables import FOLLOWED, IF_FOLLOWED, NO_INTERVALS, has_paper, how_made
@@ -247,18 +245,18 @@ def _about_small_groups(source: Source, settings: Settings) -> str:
 
     The columns of a survey design, such as weights, make groups that no table shows.
     """
-    lead_in = ""
-    sizes = [question.group_sizes for question in source.questions]
+    sizes = [each.group_sizes for each in source.questions if each.group_sizes.size]
+    sentences = [about_small_groups([min(sizes, key=min)])] if sizes else []
     if settings.design is not None:
         parts_of = [parts for parts in source.tallies.values() if parts[0].names]
-        sizes = [
-            np.array([sum(tally.n for tally in of) for of in by_group(parts).values()])
-            for parts in parts_of
-        ]
-        lead_in = f"Groups by {', '.join(map(visible, parts_of[0][0].names))}: "
-    sizes = [each for each in sizes if each.size]
-    small = about_small_groups([min(sizes, key=min)]) if sizes else ""
-    return lead_in + small if small else ""
+        alike = [sum(t.n for t in of) for parts in parts_of for of in by_group(parts).values()]
+        if min(alike, default=SMALLEST_GROUP) < SMALLEST_GROUP:
+            columns = " and ".join(map(visible, settings.design.columns))
+            sentences.append(
+                f"What says how people were drawn ({columns}) is not protected either. Together "
+                "with the other public columns, it can point at a person."
+            )
+    return " ".join(filter(None, sentences))
 
 
 _CELLS = {"question": "question", "sends": "of 100 people with each answer", "sure": "at most"}
