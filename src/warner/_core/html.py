@@ -57,6 +57,19 @@ def table(head: Sequence[object], rows: Iterable[Sequence[object]], caption: obj
     )
 
 
+_STYLE = """body { font-family: serif }
+table { border-collapse: collapse; border-top: 1.5pt solid; border-bottom: 1.5pt solid }
+th, td { padding: 2pt 6pt; vertical-align: top }
+th { border-bottom: 1pt solid }"""
+
+
+def page(title: str, parts: Iterable[Markup]) -> str:
+    """A page of its own, in a style that word processors keep."""
+    head = f'<meta charset="utf-8"><title>{text(title)}</title>\n<style>\n{_STYLE}\n</style>'
+    body = "\n".join(parts)
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n{body}\n</body></html>\n'
+
+
 class Bar(NamedTuple):
     """A picture of a number: a bar from 0, with its interval as a line."""
 

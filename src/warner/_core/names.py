@@ -428,9 +428,11 @@ def _problem_of(
             if not remedy or (hinted and hinted[1] not in names):  # which this function has not
                 remedy = meant(given, names) or _method_meant(given, methods) or usage
             return TypeError(message(name, f"has no argument {given!r}", None, remedy))
-    if len(args) == 1 and not names and isinstance(args[0], str | Path):
+    returned = str(signature.return_annotation)
+    is_text = not names or (not by_place and returned in ("bytes", "str"))
+    if len(args) == 1 and is_text and isinstance(args[0], str | Path):
         rule = "returns the contents, and writes no file"
-        kind = "bytes" if "bytes" in str(signature.return_annotation) else "text"
+        kind = "bytes" if "bytes" in returned else "text"
         remedy = f"Write Path({str(args[0])!r}).write_{kind}({name.lower()}())"
         return TypeError(message(name, rule, None, remedy))
     if len(args) > len(by_place):

@@ -24,7 +24,7 @@ from warner._core.checks import show
 from warner._core.errors import ArgumentError, EmptyError
 from warner._core.extras import imported, pa, pq
 from warner._core.foreign_tables import FrameSource
-from warner._core.html import Bar
+from warner._core.html import Bar, Markup
 from warner._core.names import Hinting, explained as with_hints
 from warner._core.text import (
     decimals_of_number,
@@ -514,11 +514,15 @@ class Table(FrameSource, Hinting):
         return out.getvalue()
 
     @with_hints
-    def xlsx(self) -> bytes:
+    def xlsx(self, *, shown: Sequence[Table] = ()) -> bytes:
         """The data as an Excel workbook, with the columns of :meth:`csv` under headings for people.
 
         Numbers are numbers, shares are shown in per cent, and every text is a text, also one that
-        begins with ``=``. A title and notes stand on a second sheet. It needs the extra ``excel``.
+        begins with ``=``. A title and notes stand on the last sheet. It needs the extra ``excel``.
+
+        Args:
+            shown: the same result as articles print it. These tables, with the columns of an
+                article, stand on a sheet of their own before that of the data.
 
         Returns:
             the bytes of the file; ``Path("shares.xlsx").write_bytes(table.xlsx())`` writes it.
@@ -528,30 +532,19 @@ class Table(FrameSource, Hinting):
             MissingExtraError: openpyxl is not installed.
         """
         openpyxl = imported("openpyxl", "an Excel file")
-        if len(self) >= _EXCEL_ROWS:
+        rows = max(len(self), sum(len(table) + 3 for table in shown))
+        if rows >= _EXCEL_ROWS:
             rule = f"must have fewer than {_EXCEL_ROWS:,} rows for Excel"
-            raise ArgumentError("table", rule, f"{len(self):,} rows", "Write a .csv file instead")
-        names, rows = self._data()
-        headings = {k: h for c in self._columns for k, h in zip(c.keys, c.headings, strict=False)}
-        book, bold = openpyxl.Workbook(), openpyxl.styles.Font(bold=True)
-        sheet = book.active
-        sheet.title, sheet.freeze_panes = "results", "A2"
-        for i, row in enumerate([[headings.get(name, name) for name in names], *rows], 1):
-            _write_row(sheet, i, row)
-        units = {key: each.unit for each in self._columns for key in each.keys}
-        for i, name in enumerate(names):
-            of_share = _EXCEL_FORMATS.get(units.get(name, ""))
-            of_number = _excel_format(units.get(name, ""), [row[i] for row in rows])
-            for line, entries in enumerate(self.rows, 2):
-                cell = sheet.cell(line, i + 1)
-                if isinstance(cell.value, int | float):
-                    is_share = of_share and entries.get("is_share", True)
-                    cell.number_format = of_share if is_share else of_number
-        for cells in sheet.iter_cols():
-            cells[0].font = bold
-            texts = [cell.value for cell in cells if isinstance(cell.value, str)]
-            width = min(max([_EXCEL_NUMBER, *map(len, texts)]), _EXCEL_WIDTH)
-            sheet.column_dimensions[cells[0].column_letter].width = width + 2
+            raise ArgumentError("table", rule, f"{rows:,} rows", "Write a .csv file instead")
+        book = openpyxl.Workbook()
+        book.remove(book.active)
+        if shown:
+            sheet, line = book.create_sheet("tables"), 1
+            for table in shown:
+                line = table._fill(sheet, line, for_papers=True) + 1
+        sheet = book.create_sheet("results")
+        sheet.freeze_panes = "A2"
+        replace(self, title="")._fill(sheet, 1)
         if sentences := [text for text in [self.title, *self._sentences] if text]:
             notes = book.create_sheet("notes")
             notes.column_dimensions["A"].width = 2 * _EXCEL_WIDTH
@@ -561,6 +554,41 @@ class Table(FrameSource, Hinting):
         out = io.BytesIO()
         book.save(out)
         return out.getvalue()
+
+    def _fill(self, sheet: Any, first: int, for_papers: bool = False) -> int:
+        """Write the title, headings and rows into a sheet of Excel, and return the next line.
+
+        For papers the sheet has the columns that articles print, and the texts in them.
+        """
+        bold = imported("openpyxl", "an Excel file").styles.Font(bold=True)
+        columns, rows = self._columns, self.rows
+        if for_papers:
+            columns = tuple(c for c in columns if c.is_read and c.priority <= _MOST_IN_PAPERS)
+            texts = {c.key: c.shown for c in columns if c.shown and not c.is_number}
+            rows = [{**row, **{key: row[shown] for key, shown in texts.items()}} for row in rows]
+        names, lines = replace(self, columns=columns, rows=rows)._data()
+        headings = {k: h for c in columns for k, h in zip(c.keys, c.headings, strict=False)}
+        if self.title:
+            _write_row(sheet, first, [self.title])
+            sheet.cell(first, 1).font = bold
+            first += 1
+        for i, line in enumerate([[headings.get(name, name) for name in names], *lines], first):
+            _write_row(sheet, i, line)
+        units = {key: each.unit for each in columns for key in each.keys}
+        for i, name in enumerate(names):
+            of_share = _EXCEL_FORMATS.get(units.get(name, ""))
+            of_number = _excel_format(units.get(name, ""), [line[i] for line in lines])
+            cells = [sheet.cell(line, i + 1) for line in range(first, first + len(lines) + 1)]
+            for cell, entries in zip(cells[1:], rows, strict=True):
+                if isinstance(cell.value, int | float):
+                    is_share = of_share and entries.get("is_share", True)
+                    cell.number_format = of_share if is_share else of_number
+            cells[0].font = bold
+            lengths = [len(cell.value) for cell in cells if isinstance(cell.value, str)]
+            width = min(max([_EXCEL_NUMBER, *lengths]), _EXCEL_WIDTH) + 2
+            letter, widths = cells[0].column_letter, sheet.column_dimensions
+            widths[letter].width = max(width, widths[letter].width if letter in widths else 0)
+        return first + len(lines) + 1
 
     def _data(self) -> tuple[list[str], list[list[Any]]]:
         """The names and rows of the data in files. Of a simulation each row says so."""
@@ -668,6 +696,40 @@ class Table(FrameSource, Hinting):
         below = [f"// {visible(left_out)}"] if left_out else []
         below += [f"#par({_typst_text(_with_minus(note))})" for note in self._sentences]
         return "\n".join([*above, *table, *below])
+
+    @with_hints
+    def document(self, wide: bool = False) -> Markup:
+        """The table as HTML that word processors such as Word open and take from the clipboard.
+
+        Args:
+            wide: whether it has all columns, as for :meth:`latex`.
+        """
+        columns, lines, summary, left_out = self._in_papers(wide)
+        sides = ["right" if c.is_number else "left" for c in columns]
+
+        def row(line: Sequence[str], tag: str) -> str:
+            cells = zip(line, sides, strict=True)
+            written = [f'<{tag} align="{side}">{html.text(cell)}</{tag}>' for cell, side in cells]
+            return f"<tr>{''.join(written)}</tr>"
+
+        above = [f"<p><b>{html.text(visible(self.title))}</b></p>"] if self.title else []
+        below = [
+            f'<tr><td colspan="{len(columns)}">{html.text(line)}</td></tr>' for line in summary
+        ]
+        notes = [_with_minus(visible(note)) for note in [*self._sentences, left_out] if note]
+        return Markup(
+            "\n".join(
+                [
+                    *above,
+                    "<table>",
+                    row(lines[0], "th"),
+                    *(row(line, "td") for line in lines[1:]),
+                    *below,
+                    "</table>",
+                    *(f"<p>{html.text(note)}</p>" for note in notes),
+                ]
+            )
+        )
 
     def printed(
         self, most: float = math.inf, of_points: int = 0

@@ -175,6 +175,39 @@ def test_a_workbook_reads_as_the_tables_for_people_do() -> None:
     assert sentences.column_dimensions["A"].width > 100 and sentences["A1"].alignment.wrap_text
 
 
+def test_a_workbook_begins_with_the_tables_of_an_article() -> None:
+    """Rejects a first sheet of records, which has columns and rows that no article prints."""
+    columns = [
+        Column("group", shown="words"),
+        Column("share", unit="share"),
+        Column("z", unit="number", priority=3),
+        Column("interval", "95 % interval", "share", ends=("low", "high")),
+    ]
+    row = {"group": "g[T.a]", "words": "g: a", "share": 0.2, "z": 1.5, "low": 0.1, "high": 0.3}
+    article = Table(columns, [row], title="Shares")
+    records = Table(["group", "value", "share"], [{**row, "value": v} for v in ("no", "yes")])
+    book = openpyxl.load_workbook(io.BytesIO(records.xlsx(shown=[article, article])))
+    assert book.sheetnames[:2] == ["tables", "results"]
+    lines = [list(filter(None, line)) for line in book["tables"].values]
+    head = ["group", "share", "95 % interval, from", "95 % interval, to"]
+    each = [["Shares"], head, ["g: a", 0.2, 0.1, 0.3]]
+    assert lines == [*each, [], *each]
+    assert book["tables"]["B3"].number_format == "0.0 %"
+    assert [line[1] for line in book["results"].values] == ["value", "no", "yes"]
+
+
+def test_a_document_has_the_table_of_an_article_and_its_notes() -> None:
+    columns = ["value", Column("share", unit="points"), Column("z", unit="number", priority=3)]
+    rows = [{"value": "<b>", "share": -0.25, "z": 1.0}]
+    summary = [("People", "1,200")]
+    table = Table(columns, rows, ["A & b."], "Shares", simulated=True, summary=summary)
+    shown = table.document()
+    assert "<p><b>Shares</b></p>" in shown and '<td align="left">&lt;b&gt;</td>' in shown
+    assert "\u221225.0" in shown and '<td colspan="2">People: 1,200</td>' in shown
+    assert "<p>A &amp; b.</p>" in shown and "<p>The reports are simulated.</p>" in shown
+    assert "Columns not shown here: z." in shown and ">z</th>" in table.document(wide=True)
+
+
 def test_no_cell_of_excel_is_a_formula_or_a_number_that_excel_changes() -> None:
     """Rejects a writer that leaves the type of a cell to openpyxl: =1+1 is then run, and #N/A an error."""
     values = ["=1+1", "#N/A", "007", "x\x1b[2J", 2**60, np.inf, np.nan, True, (1, "a")]

@@ -126,7 +126,11 @@ def test_a_mean_is_regressed_and_tables_go_to_files(town: Path) -> None:
             ("plan", "study.toml", "--epsilon", "2"),
             "'--epsilon' here. Epsilon stands in the study file. Write",
         ),
-        (("estimate", "t.json", "-o", "t.docx"), "as text, .tex or .typ for the tables of an art"),
+        (
+            ("estimate", "t.json", "-o", "t.jpg"),
+            "as text, .html, .tex or .typ for the tables of an",
+        ),
+        (("estimate", "t.json", "-o", "t.docx"), "Write -o t.html, and open this page in Word."),
         (
             ("tally", "r.parquet", "--drop-missing"),
             "For answers on paper, add --drop-missing to warner estimate, report or regress",
@@ -180,9 +184,10 @@ def test_estimators_are_ranked_on_a_tally(tmp_path: Path) -> None:
     assert "MaximumLikelihood" in shown and "LogSpline() is left out" in shown
     data = json.loads(run("benchmark", path, "-m", "mle", "--runs", "3", "--json").output)
     assert data["value"]["results"][0]["method"].startswith("MaximumLikelihood")
-    files = str(tmp_path / "t.tex"), str(tmp_path / "t.typ")
-    run("benchmark", path, "-m", "mle", "--runs", "3", "-o", files[0], "-o", files[1])
-    latex, typst = (Path(name).read_text() for name in files)
+    files = [str(tmp_path / f"t.{ending}") for ending in ("tex", "typ", "html")]
+    run("benchmark", path, "-m", "mle", "--runs", "3", *(f"-o{name}" for name in files))
+    latex, typst, page = (Path(name).read_text() for name in files)
+    assert page.startswith("<!doctype html>") and "MaximumLikelihood" in page
     assert latex.startswith("% value\n") and r"\midrule" in latex and "MaximumLikelihood" in latex
     assert typst.startswith('#strong("value: ') and "#table(" in typst
     run("benchmark", path, "--only", "nothing", ok=False)

@@ -195,8 +195,9 @@ def test_no_file_has_the_name_of_another_format(
         ),
         (
             ["estimate", "t.json", "-o", "r.docx"],
-            "because the file will not be an office document",
+            "because the file will not be an office document. Write -o r.html, and open this page",
         ),
+        (["audit", "s.toml", "-o", "a.html"], "must not end in .html, because this result has no"),
         (["estimate", "t.json", "-o", "r.pq"], "the file will not be a Parquet or Arrow table"),
         (["estimate", "t.json", "-o", "r.csv.gz"], "the file will not be a compressed file"),
         (["audit", "s.toml", "-o", "a.tex"], "because this result has no tables for articles"),
@@ -240,7 +241,7 @@ def test_commands_write_tables_for_spreadsheets(
     Path("s.toml").write_text(Path("draft.toml").read_text() + whole)
     done = CliRunner().invoke(main, [*command, "-o", "r.csv", "-o", "r.xlsx"])
     assert done.exit_code == 0, done.output
-    (header, *rows), *_ = [list(sheet.values) for sheet in openpyxl.load_workbook("r.xlsx")]
+    header, *rows = list(openpyxl.load_workbook("r.xlsx")["results"].values)
     with open("r.csv") as file:
         lines = list(csv.reader(file))
     assert "attribute" in lines[0] and "question" in header and len(lines[0]) == len(header)

@@ -156,7 +156,8 @@ def benchmark(
         warner benchmark study.toml --truth public.csv --only smokes --people 5000 \\
             --mechanism RandomizedResponse --mechanism UnaryEncoding --epsilon 1 --epsilon 2
 
-    For an article, -o table.tex writes the tables as LaTeX, and -o table.typ as Typst.
+    For an article, -o table.html writes the tables as a page that Word opens, -o table.tex as
+    LaTeX, and -o table.typ as Typst.
     """
     output.check(*paths, *([choices["truth"]] if choices["truth"] else []), plot=plot_path)
     is_study = choices["truth"] is not None

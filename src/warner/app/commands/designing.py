@@ -113,7 +113,7 @@ from warner.studies.study import Study
 )
 @click.option(
     "--difference",
-    type=Below1("Write 0.02 for 2 points"),
+    type=Below1(2, "{} points"),
     help="A difference between the shares of two groups, such as 0.02 for 2 points, that a test at "
     "the 5 % level should detect. The table then says how many people this needs in all groups "
     "together.",
@@ -134,7 +134,7 @@ from warner.studies.study import Study
 )
 @click.option(
     "--power",
-    type=Below1("Write 0.8 for 80 %"),
+    type=Below1(80),
     default=0.8,
     show_default=True,
     help="The probability with which a test should detect the difference between groups "
@@ -156,7 +156,7 @@ from warner.studies.study import Study
 )
 @click.option(
     "--share",
-    type=Below1("Write 0.1 for 10 %"),
+    type=Below1(10),
     default=0.1,
     show_default=True,
     help="The share for which the width of the interval is computed, such as 0.1 for 10 %. "
@@ -166,10 +166,11 @@ from warner.studies.study import Study
 )
 @click.option(
     "--width",
-    type=Below1("Write 0.06 for \N{PLUS-MINUS SIGN}3 points"),
+    type=Below1(3, "\N{PLUS-MINUS SIGN}{} points", times=2),
     default=DEFAULT_WIDTH,
     show_default=True,
-    help="How wide the interval of a share may be: 0.06 for \N{PLUS-MINUS SIGN}3 points. The "
+    help="How wide the whole interval of a share may be, from its lower to its upper end: 0.06 or "
+    "6% for \N{PLUS-MINUS SIGN}3 points. The "
     "command says how many people this needs. Only for a draft or a design on paper.",
 )
 @click.option(

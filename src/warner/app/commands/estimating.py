@@ -316,8 +316,9 @@ def estimate(**choices: Any) -> None:
         warner tally reports.parquet --by w,school,region -o tally.json
         warner estimate tally.json --weights w --cluster school --strata region
 
-    For an article, -o table.tex writes the tables as LaTeX, and -o table.typ as Typst. If a
-    question has two answers and there are groups, these tables show only "yes".
+    For an article, -o table.html writes the tables as a page that Word opens, -o table.tex as
+    LaTeX, and -o table.typ as Typst. If a question has two answers and there are groups, these
+    tables show only "yes".
 
     With --summary, the terminal shows summaries of numbers, such as the mean, in place of shares.
     Files have both shares and summaries.

@@ -21,6 +21,7 @@ from warner._core.atomic_files import require_ending, write_whole
 from warner._core.checks import choice, confidence_level
 from warner._core.errors import ArgumentError
 from warner._core.extras import imported
+from warner._core.html import page
 from warner._core.names import LOSSES_ELSEWHERE
 from warner._core.table import Column, Table
 from warner.app.terminal import note, shown_with, with_errors
@@ -255,8 +256,9 @@ class Output:
             if Path(plot).suffix.lower() not in SUFFIXES:
                 raise ArgumentError("--plot", f"must end in {FORMATS}", plot)
         refuse_shared_outputs(*(("--output", path) for path in self.paths), ("--plot", plot))
-        text = ", or .txt for the table as text, .tex or .typ for the tables of an article"
+        text = ", or .txt for the table as text, .html, .tex or .typ for the tables of an article"
         text = "" if len(ends) == 1 else text
+        papers = _PAPERS if len(ends) > 1 else ()
         draws = any(p.name == "plot_paths" for p in click.get_current_context().command.params)
         for path in self.paths:
             remedy = f"Give it a name that ends in {' or '.join(ends)}{text}"
@@ -266,7 +268,9 @@ class Output:
                 rule = f"writes {ends[0][1:].upper()}, but the name {path} says another format"
                 remedy = f"Leave out {flag}: the ending of the name says what to write"
                 raise ArgumentError(flag, rule, None, remedy)
-            require_ending(path, *ends, remedy=remedy)
+            elif papers and path.lower().endswith(_OF_WORD):
+                remedy = f"Write -o {Path(path).with_suffix('.html')}, and open this page in Word"
+            require_ending(path, *ends, *papers, remedy=remedy)
             if path.lower().endswith(".xlsx"):
                 imported("openpyxl", "an Excel file")
             elif path.lower().endswith(".parquet"):
@@ -277,16 +281,16 @@ class Output:
         show: Callable[[], object],  # prints what a terminal shows
         data: Callable[[], Any],  # as JSON
         table: Callable[[], Table],  # for CSV, Excel and Parquet
-        paper: Callable[[], Sequence[Table]] | None = None,  # what people read, in LaTeX and Typst
+        paper: Callable[[], Sequence[Table]] | None = None,  # what people read, in articles
         latex: Callable[[], str] | None = None,  # where the result writes its own
     ) -> None:
         """Write the result to all files."""
         if paper is None:
             for path in self.paths:
-                if path.lower().endswith((".tex", ".typ")):
+                if path.lower().endswith(_PAPERS):
                     rule = (
-                        "must not end in .tex or .typ, because this result has no tables for "
-                        "articles"
+                        f"must not end in {Path(path).suffix}, because this result has no tables "
+                        "for articles"
                     )
                     remedy = "Give it a name that ends in .txt for the table as text"
                     raise ArgumentError(path, rule, None, remedy)
@@ -304,15 +308,21 @@ class Output:
                 made = table()
                 warned |= _warnings(made)
                 if ending == "xlsx":  # which people read
-                    made = made.read_as(paper() if paper is not None else [], self.about)
-                write_whole(path, made.xlsx() if ending == "xlsx" else made.parquet())
+                    tables = paper() if paper is not None else []
+                    articles = [with_errors(each, effect="number") for each in tables]
+                    write_whole(path, made.read_as(tables, self.about).xlsx(shown=articles))
+                else:
+                    write_whole(path, made.parquet())
                 say_written(path)
             elif latex is not None and ending == "tex":
                 write_text(latex().rstrip() + "\n", path)
-            elif paper is not None and ending in ("tex", "typ"):
+            elif paper is not None and f".{ending}" in _PAPERS:
                 # Without the word times behind design effects.
                 tables = [with_errors(each, effect="number") for each in paper()]
                 warned |= _warnings(*tables)
+                if ending in ("html", "htm"):
+                    write_text(page(Path(path).stem, [t.document(self.wide) for t in tables]), path)
+                    continue
                 texts = [
                     each.latex(self.wide) if ending == "tex" else each.typst(self.wide)
                     for each in tables
@@ -338,7 +348,9 @@ def _warnings(*tables: Table) -> dict[str, None]:
     return dict.fromkeys(sentence for sentence in notes if sentence.startswith("WARNING"))
 
 
-_PICTURES = (".png", ".svg", ".html")
+_PICTURES = (".png", ".svg")
+_PAPERS = (".html", ".htm", ".tex", ".typ")  # the tables of articles
+_OF_WORD = (".docx", ".doc", ".odt", ".rtf")
 _ENDINGS = [".json", ".csv", ".xlsx", ".parquet"]
 _BY_ENDING = "To get both, name a .json and a .csv file with -o"
 
@@ -366,9 +378,9 @@ def written(command: Command) -> Command:
             metavar="FILE",
             multiple=True,
             help="Write the result to this file. Its ending chooses the form: .json, .csv, .xlsx "
-            "or .parquet for programs, .txt for what the terminal shows, .tex or .typ for the "
-            "tables of an article, if the command makes such tables. May be repeated. Default: "
-            "print the result.",
+            "or .parquet for programs, .txt for what the terminal shows, and for the tables of an "
+            "article, if the command makes such tables, .html for Word, .tex or .typ. May be "
+            "repeated. Default: print the result.",
         ),
         click.option("--json", "as_json", is_flag=True, help="Print JSON."),
         click.option("--csv", "as_csv", is_flag=True, help="Print CSV, for spreadsheets."),
@@ -461,18 +473,34 @@ class Loss(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.
 
 
 class Below1(click.FloatRange):
-    """A number above 0 and below 1, where people may write points or per cent."""
+    """A number above 0 and below 1, which may be written in per cent.
 
-    def __init__(self, remedy: str) -> None:
+    Attributes:
+        example: a number in hundredths, which people may write by mistake.
+        unit: what people read in the remedy, with {} for that number.
+        times: how many hundredths such a number stands for, as 2 of half an interval.
+    """
+
+    def __init__(self, example: int, unit: str = "{} %", times: int = 1) -> None:
         super().__init__(0, 1, min_open=True, max_open=True)
-        self.remedy = remedy
+        self.example, self.unit, self.times = example, unit, times
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """The number; refused elsewhere with the remedy."""
+        """The number; refused elsewhere with what to write in its place."""
+        from warner.designs.chances import chance
+
+        with contextlib.suppress(ArgumentError):
+            if isinstance(value, str) and value.rstrip().endswith("%"):
+                return float(chance("share", value))
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter:
-            self.fail(f"{value} must be above 0 and below 1. {self.remedy}.", param, ctx)
+            number = float(self.example)
+            with contextlib.suppress(ValueError):
+                number = float(value) if 1 <= float(value) * self.times < 100 else number
+            shown = self.unit.replace("{}", f"{number:g}")
+            remedy = f"Write {number * self.times / 100:g} for {shown}"
+            self.fail(f"{value} must be above 0 and below 1. {remedy}.", param, ctx)
 
 
 def is_given(name: str) -> bool:
