@@ -57,6 +57,7 @@ _PICTURE = 20  # characters of a picture on a line of text
 _LEAST_FOLDED = 12  # characters that a folded column keeps
 _ERRORS = ("error", "standard_error")  # the keys of columns of standard errors
 _EXACT_POINTS = 2  # decimals of points in papers that have all columns
+_IN_HEADINGS = ("points", "width_in_points")  # units that papers write above the column
 _MOST_IN_PAPERS = 2  # the priority of columns
 _MOST_DECIMALS = 6  # of ratios, and of ends of intervals beside no effect
 _NO_EFFECT = {"ratio": 1.0, "fixed": 0.0}
@@ -647,9 +648,9 @@ class Table(FrameSource, Hinting):
         % This table needs \usepackage{booktabs}.
         \begin{tabular}{lr}
         \toprule
-        a\_b & p \\
+        a\_b & p (points) \\
         \midrule
-        x\&y & $-$50.0~points \\
+        x\&y & $-$50.0 \\
         \bottomrule
         \end{tabular}
         """
@@ -756,10 +757,18 @@ class Table(FrameSource, Hinting):
             f"Columns not shown here: {', '.join(names)}. To see all columns, pass wide=True (in a "
             "command: --wide)."
         )
+        # Once above the column, where lines are short.
+        units = [
+            UNITS[c.unit].suffix if c.unit in _IN_HEADINGS and not c.shown else "" for c in columns
+        ]
+        head = [
+            f"{text} ({unit.strip()})" if unit else text
+            for text, unit in zip(head, units, strict=True)
+        ]
         lines = [
             [
-                _with_minus(text) if c.is_number else text
-                for c, text in zip(columns, line, strict=True)
+                _with_minus(text.removesuffix(unit)) if c.is_number else text
+                for c, unit, text in zip(columns, units, line, strict=True)
             ]
             for line in body
         ]

@@ -222,6 +222,7 @@ _OPTION_HERE = {
     "--graph": "--plot",
     "--group-by": "--by",
     "--groups": "--by",
+    "--model": "--method",
     "--n": "--people",
     "--picture": "--plot",
 }

@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from dataclasses import replace
 from datetime import UTC, datetime
 from textwrap import fill, wrap
-from typing import TextIO
+from typing import Any, TextIO
 
 import click
 
@@ -149,23 +149,27 @@ _OF_UNBIASED = (
 )
 
 
-def with_errors(table: Table, effect: str = "") -> Table:
-    """The table with its standard errors, and design effects in the unit ``effect``, if given."""
+def with_errors(table: Table, in_article: bool = False) -> Table:
+    """The table with its standard errors; in an article design effects are numbers alone."""
     from warner.results.intervals import DESIGN_EFFECT, STANDARD_ERROR
 
-    units = [(STANDARD_ERROR, "share"), *([(DESIGN_EFFECT, effect)] if effect else [])]
     columns = [c if isinstance(c, Column) else Column(c) for c in table.columns]
+    difference = next((c.unit for c in columns if c.key == "difference"), "")
+    of_error = {"": "share", "points": "width_in_points"}.get(difference, "number")
+    units: list[tuple[Column, dict[str, Any]]] = [(STANDARD_ERROR, {"unit": of_error})]
+    if in_article:  # without the word times, and with equal decimals
+        units.append((DESIGN_EFFECT, {"unit": "fixed", "decimals": 2}))
     shown = [
         next(
-            (replace(c, unit=unit) for of, unit in units if replace(c, priority=of.priority) == of),
+            (replace(c, **unit) for of, unit in units if replace(c, priority=of.priority) == of),
             c,
         )
         for c in columns
     ]
     has_errors = any(row.get(STANDARD_ERROR.key) is not None for row in table.rows)
-    if not has_errors or STANDARD_ERROR not in columns:
+    if not has_errors or difference or STANDARD_ERROR not in columns:
         return replace(table, columns=shown)
-    if effect:  # of an article
+    if in_article:
         summary = [*table.summary, ("Standard errors", _OF_UNBIASED)]
         return replace(table, columns=shown, summary=summary)
     notes = [*table.notes, f"The standard errors are {_OF_UNBIASED}"]

@@ -249,6 +249,9 @@ def table_of_designs(planned: Sequence[PlannedDesign]) -> Table:
     first = planned[0]
     rows = [each.row() for each in planned]
     widths = {"width": first.ranking.n} | {f"width_{n}": n for n in first.sizes}
+    for_difference = ""
+    if (aim := first.ranking.wanted) is not None:
+        for_difference = f" for {100 * aim.difference:g} points"
     columns = [
         Column("design"),
         Column("by", "drawn with", priority=2 if any(each.by is None for each in planned) else 0),
@@ -258,8 +261,8 @@ def table_of_designs(planned: Sequence[PlannedDesign]) -> Table:
         *(Column(key, f"{n:,}", "half_width") for key, n in widths.items()),
         Column("wanted_width", unit="data"),
         Column("people_for_width", f"people for {_points(first.wanted)}", "people", 1),
-        Column("power", unit="probability", decimals=2),
-        Column("people", "people needed", "people"),
+        Column("power", f"power{for_difference}", "probability", decimals=2),
+        Column("people", f"people needed{for_difference}", "people"),
     ]
     said = [each for each in columns if any(each.key in row for row in rows)]
     is_searched = any(each.by is not None for each in planned)

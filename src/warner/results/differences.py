@@ -54,7 +54,7 @@ from warner.domains import Categorical, Domain, Items
 from warner.reports.tally import Tally, question_of
 from warner.results.estimate import estimate, group_table
 from warner.results.from_tally import GroupTable, is_of_groups, side_by_side, within_values
-from warner.results.intervals import TARGETS, BoundedNumber
+from warner.results.intervals import STANDARD_ERROR, TARGETS, BoundedNumber
 from warner.results.named_summaries import (
     SINGLE_CODES,
     Named,
@@ -287,6 +287,8 @@ class Differences(Tabular):
             "numbers": ("points", "share"),  # of rows that are shares
         }.get(str(self.of), ("number", "number"))
         interval = Column("interval", f"{100 * self.level:.4g} % interval", points)
+        # Of numbers and shares together the errors have different units.
+        has_errors = self.of != "numbers" and self._rows and "error" in self._rows[0]
         of_rounds = self._rows and "low_if_kept" in self._rows[0]
         ends = ("low_if_kept", "high_if_kept")
         alike = [Column("alike", "if nobody changed", points, ends=ends)] if of_rounds else []
@@ -300,6 +302,7 @@ class Differences(Tabular):
             Column("estimate", unit=share),
             Column("reference_estimate", "of reference", share, priority=1),
             Column("difference", unit=points),
+            *([STANDARD_ERROR] if has_errors else []),
             replace(interval, ends=("low", "high")),
             *alike,
             # Whoever reads one p-value of many rows has to read the corrected one.

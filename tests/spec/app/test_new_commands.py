@@ -121,6 +121,7 @@ def test_a_mean_is_regressed_and_tables_go_to_files(town: Path) -> None:
         (("reproduce", "P3/fig5"), "In a git clone of warner, run: python -m papers"),
         (("validate", "study.toml"), "Did you mean: warner study check?"),
         (("estimate", "t.json", "--chart", "x.png"), "Did you mean --plot?"),
+        (("estimate", "t.json", "--model", "mle"), "Did you mean --method?"),
         (("estimate", "t.json", "--attribute", "x"), "Did you mean --only?"),
         (
             ("plan", "study.toml", "--epsilon", "2"),

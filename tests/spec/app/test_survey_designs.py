@@ -169,6 +169,8 @@ def test_weighted_results_say_so(here: Path) -> None:
     assert "Standard errors: those of the unbiased estimates" in table  # unlike the shares
     assert "The standard errors are those of the unbiased" in run(*only, "--wide").stdout
     assert "& standard error &" in table and "~times" not in table
+    effects = re.findall(r"& ([0-9.]+) \\\\\n", table)
+    assert len(effects) == 2 and all(re.fullmatch(r"\d\.\d\d", effect) for effect in effects)
     assert table.count("& yes &") == 2 and "& no &" not in table  # as in the picture
     assert "standard error" not in run(*only).stdout
     assert "2 groups, 240 reports, weighted by w\n" in run(*only).stdout

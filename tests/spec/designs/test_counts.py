@@ -1587,3 +1587,40 @@ def test_names_of_rrreg_are_told_their_names_here(text: str, here: str) -> None:
     name = text.partition(":")[0]
     with pytest.raises(ArgumentError, match=f"RRreg's {name} is for example {here}:"):
         from_text(text)
+
+
+def test_articles_have_the_errors_of_differences_and_say_the_difference_of_a_plan(
+    tmp_path: Path,
+) -> None:
+    """Rejects a difference without its standard error, and a power without its difference."""
+    path = _table(tmp_path / "c.csv", _ALMOST_CLEAR)
+    compared = ("estimate", path, "--design", "crosswise:1/4", "--by", "ward", "--compare-groups")
+    tex, html = tmp_path / "t.tex", tmp_path / "t.html"
+    _run(*compared, "-o", str(tex), "-o", str(html))
+    assert "standard error (points) & 95 \\% interval (points)" in tex.read_text()
+    assert "points" not in tex.read_text().split("\\midrule")[1]
+    assert ">standard error (points)</th>" in html.read_text()
+    _run("plan", "--design", "crosswise:1/4", "--difference", "10%", "-o", str(tex))
+    assert "power for 10 points & people needed for 10 points" in tex.read_text()
+
+
+def test_a_difference_that_correction_takes_away_is_said_to_be_corrected(tmp_path: Path) -> None:
+    """Rejects "larger than chance explains" beside p = 0.03, without a word on the correction."""
+    path, page = _table(tmp_path / "c.csv", _ALMOST_CLEAR), tmp_path / "r.html"
+    drawn = ("--design", "crosswise:1/4", "--by", "ward")
+    rows = csv.DictReader(
+        io.StringIO(_run("estimate", path, *drawn, "--compare-groups", "--csv")),
+    )
+    smallest = min(rows, key=lambda row: float(row["p"]))
+    assert float(smallest["p"]) < 0.05 < float(smallest["p_holm"])
+    _run("report", path, *drawn, "-o", str(page))
+    assert "chance explains, after correction for the number of comparisons." in _words_of(page)
+
+
+_ALMOST_CLEAR = [
+    ["ward", "same", "different"],
+    ["north", 380, 220],
+    ["south", 350, 250],
+    ["east", 345, 255],
+    ["west", 350, 250],
+]

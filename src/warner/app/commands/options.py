@@ -309,7 +309,7 @@ class Output:
                 warned |= _warnings(made)
                 if ending == "xlsx":  # which people read
                     tables = paper() if paper is not None else []
-                    articles = [with_errors(each, effect="number") for each in tables]
+                    articles = [with_errors(each, in_article=True) for each in tables]
                     write_whole(path, made.read_as(tables, self.about).xlsx(shown=articles))
                 else:
                     write_whole(path, made.parquet())
@@ -317,8 +317,7 @@ class Output:
             elif latex is not None and ending == "tex":
                 write_text(latex().rstrip() + "\n", path)
             elif paper is not None and f".{ending}" in _PAPERS:
-                # Without the word times behind design effects.
-                tables = [with_errors(each, effect="number") for each in paper()]
+                tables = [with_errors(each, in_article=True) for each in paper()]
                 warned |= _warnings(*tables)
                 if ending in ("html", "htm"):
                     write_text(page(Path(path).stem, [t.document(self.wide) for t in tables]), path)
