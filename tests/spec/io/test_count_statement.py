@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import sqlite3
 from functools import cache
 from pathlib import Path
@@ -132,7 +133,9 @@ def test_the_tally_is_that_of_the_reports_bit_for_bit(engine: str, folder: Path)
         "whether a report is in the table twice",
     )
     wanted = {name: tally.not_checked(unknown) for name, tally in _wanted().items()}
-    assert Path("t.json").read_text() == dump_tallies(wanted)
+    written = json.loads(Path("t.json").read_text())
+    assert len(written.pop("files")) == 1  # the fingerprint of the counts
+    assert written == json.loads(dump_tallies(wanted))
     for by in (["ward"], ["day", "ward"]):
         counts = run_statement(engine, _count(engine, "--by", ",".join(by)), _table(), "counts.csv")
         done = run("tally", "--counts", counts, "--study", "study.toml", "-o", "g.json")

@@ -8,14 +8,13 @@ from warner.design.own_sampler import (
     ALPHA,
     Sampler,
     honest as _honest,
-    typed as _typed,
     worst_p_value,
 )
 from warner.mechanisms import Mechanism
 
 N = 100_000
 
-__all__ = ["ALPHA", "N", "Sampler", "_honest", "_p_value", "_typed"]
+__all__ = ["ALPHA", "N", "Sampler", "_honest", "_p_value"]
 
 
 def _p_value(mechanism: Mechanism, sampler: Sampler, values: np.ndarray | None = None) -> float:

@@ -7,11 +7,12 @@ import pytest
 
 import warner
 from tests.registry import ALL, smallest
-from tests.statistical.mechanisms._chi_square import Sampler, _honest, _typed
+from tests.statistical.mechanisms._chi_square import Sampler, _honest
 from tests.statistical.mechanisms._mutants import _olh_keeps_half, _rappor_never_clears
 from warner._core.sampling import Source
 from warner.design.audits import sampled_bound
 from warner.mechanisms import Mechanism
+from warner.mechanisms.composite import with_schema_types
 from warner.reports.reports import Reports
 
 
@@ -37,7 +38,7 @@ def _bound(mechanism: Mechanism, samples: int, sampler: Sampler = _honest) -> fl
 
     def draw(index: np.ndarray) -> np.ndarray:
         return Reports(
-            mechanism.header, _typed(mechanism, sampler(mechanism, index, source))
+            mechanism.header, with_schema_types(mechanism, sampler(mechanism, index, source))
         ).record_array()
 
     return sampled_bound(mechanism, samples, draw).bound
