@@ -706,8 +706,7 @@ def other_columns(path: str, columns: Sequence[str], further: Iterable[str] = ()
         near = [spellings[name.casefold()] for name in lacking if name.casefold() in spellings]
         remedy = f"Is {near[0]!r} meant?" if near else "Check the names in the first line"
         if not near and any(name in names for name in (*columns, *further)):
-            listed = ", ".join(filter(None, names))
-            remedy = meant(lacking[0], names) or f"The columns of the file are: {listed}"
+            remedy = meant(lacking[0], names) or remedy
         raise FileError(path, has_no_column(lacking), None, remedy)
     return [name for name in names if name not in columns]
 

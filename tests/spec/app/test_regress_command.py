@@ -624,7 +624,10 @@ MISTAKES = [
         ("all.csv", "said=age", "--design", "crosswise:1/4"),
         "not =; got 'said=age'. Write said ~ age.",
     ),
-    (("all.csv", "whether ~ age", "--design", "crosswise:1/4"), "The columns of the file are: "),
+    (
+        ("all.csv", "whether ~ age", "--design", "crosswise:1/4"),
+        "Check the names in the first line.",
+    ),
     (("all.csv", "siad ~ aeg", "--design", "crosswise:1/4"), "Check the names in the first line"),
     (("all.csv", "income ~ said", "--design", "crosswise:1/4"), "write --design NAME=DESIGN"),
     (("all.csv", "told ~ age", "--design", "lie-detector:1/5,4/5"), "For example --group card"),
