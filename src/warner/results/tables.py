@@ -651,11 +651,7 @@ def about_own_method(result: Any, kind: str) -> str:
     method = type(result.estimator)
     if is_of_package(method) or kind not in OF_REPORTS or result.fit.probabilities is None:
         return ""
-    return (
-        f"The intervals are those of the unbiased estimate, not of {method.__name__}. For "
-        f"intervals of {method.__name__}, write --interval bootstrap (in Python: "
-        'kind="bootstrap").'
-    )
+    return f"The intervals are those of the unbiased estimate, not of {method.__name__}."
 
 
 def about_shares_of_numbers(results: Iterable[Any], kind: str | None = None) -> str:

@@ -41,8 +41,10 @@ def test_headers_files_and_estimates_know_a_registered_mechanism(tmp_path: Path)
     tally.save(tmp_path / "t.json")
     result = warner.estimate(warner.Tally.load(tmp_path / "t.json"), "shrunk")
     assert result.method == "Shrunk(part=0.1)" and result.interval().shape == (3, 2)
-    own = "The intervals are those of the unbiased estimate, not of Shrunk. For intervals of Shrunk"
+    own = "The intervals are those of the unbiased estimate, not of Shrunk."
     assert own in str(result).replace("\n", " ")
+    # Rejects the advice to use a kind that the command does not take, and that shows no bias.
+    assert "bootstrap" not in str(result)
     for other, kind in ((result, "bootstrap"), (warner.estimate(tally), None)):
         assert "of the unbiased estimate" not in " ".join(other.table(kind=kind).notes)
     forced.randomize(["a", "b"] * 50).save(tmp_path / "r.warner")
