@@ -279,7 +279,7 @@ test("rounds.json: a program in Node.js keeps its permanent reports in a folder"
         round += 1;
         await send(HERE, { ...OF_ROUNDS, smokes });
       }
-    }, /smokes: has a new answer more than values/);
+    }, { code: "memo_full", place: "smokes" });
   });
 });
 
@@ -328,6 +328,32 @@ test("rounds.json: the device for Node.js refuses what no later call can mend, a
     assert.ok(!existsSync("kept"));
     const { send: bare } = await import("../../src/warner/browser/node/device.js");
     await assert.rejects(bare(OF_ROUNDS, { collector: HERE }), /folder: must be the name of a folder/);
+  });
+});
+
+test("drawn_rounds.json: the device for Node.js draws once which questions it reports in all rounds", async () => {
+  // Rejects a device that draws again in the next round, and so spends the whole budget on a second question.
+  const drawn = { ...JSON.parse(read("drawn_rounds.json")[0].served), access: "open", public: [] };
+  const { hours, ...answers } = OF_ROUNDS;
+  let [round, blocks] = [0, []];
+  const text = () => new Response(JSON.stringify({
+    ...drawn, study: String(round).padStart(64, "0"), repeat: { ...drawn.repeat, round: Math.min(round, 3) },
+  }));
+  const lost = (body) => {
+    blocks.push(warner.blockOf(warner.checkSurvey(drawn), new Uint8Array(body).slice(36)));
+    throw new TypeError("fetch failed");
+  };
+  await withDevice(text, lost, async (start) => {
+    for (round of [1, 2, 3, 4, 5, 6]) assert.equal(await (await start())(HERE, answers), "later");
+    assert.deepEqual(new Set(blocks).size, 1);
+    assert.equal(blocks.length, 6);
+    const { attributes } = warner.blocks(drawn.program)[blocks[0]];
+    const memos = Object.keys(JSON.parse(readFileSync("kept/memos.json", "utf8")));
+    assert.deepEqual(memos.map((memo) => JSON.parse(memo)[0]), attributes);
+    const { send } = await import("../../src/warner/browser/node/device.js");
+    await assert.rejects(
+      send(answers, { collector: HERE, folder: "kept", block: 1 }), { code: "malformed", place: "block" },
+    );
   });
 });
 

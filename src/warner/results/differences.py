@@ -956,6 +956,17 @@ def _check_rounds(samples: Sequence[Sample], way: str) -> None:
     if way != "wald":
         rule = "can be used only for shares, and means of at most 12 numbers"
         raise NumbersOfRoundsError("same_people", rule, None, remedy)
+    first, second = (sample.data.channel.memo for sample in samples)
+    differ = first is not second
+    if first is not None and second is not None:
+        even = np.full(samples[0].shares.size, 1 / samples[0].shares.size)
+        differ = not np.allclose(first.covariance(even), second.covariance(even))
+    if differ:
+        rule = (
+            "cannot be used with rounds whose permanent reports were drawn in different ways, such "
+            "as with another forever, because devices drew new ones in between"
+        )
+        raise ArgumentError("same_people", rule, None, remedy)
 
 
 QUANTITIES = ("shares", "answered", "numbers", "mean", "median")

@@ -1,6 +1,6 @@
 import type { Answer } from "../types/modules/index.js";
 
-/** Sends the answers of one person in this round, once: "sent", "later", or why they are not counted, such as "closed". */
+/** Sends the answers of one person in this round, once, or those to the questions that are drawn: "sent", "later", or why they are not counted, such as "closed". */
 export function send(
   answers: Readonly<Record<string, Answer>>,
   settings: {
@@ -10,6 +10,5 @@ export function send(
     folder: string;
     public?: Readonly<Record<string, string>>;
     code?: string;
-    block?: number;
   },
 ): Promise<string>;

@@ -3,17 +3,21 @@
 //     import { send } from "warner-survey/node";
 //     await send({ theme: "dark" }, { collector: "https://survey.example.org", folder: "kept" });
 //
-// The folder keeps two things between the runs of a program: the bytes of a round, so that a person counts once
-// in it, and with rounds the permanent report on each answer. It tells which answers were reported.
+// The folder keeps between the runs of a program: the bytes of a round, so that a person counts once in it; with
+// rounds the permanent report on each answer; and where questions are drawn, which of them this person is asked in
+// all rounds. It tells which answers were reported.
 
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { Refusal, body, checkNames, encode, programsOf, readSurvey, sample, seal } from "../warner.js";
+import { dirname, join } from "node:path";
+import {
+  Refusal, blockOfCode, blocks, body, checkNames, drawBlock, encode, nameOfDraw, programsOf, readSurvey, sample, seal,
+} from "../warner.js";
 
 const TIMEOUT = 30_000; // milliseconds
 const LATER = [408, 425, 429]; // refusals of this moment
 
 function keep(file, content) {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   writeFileSync(`${file}.new`, content, { mode: 0o600 });
   renameSync(`${file}.new`, file);
 }
@@ -21,6 +25,22 @@ function keep(file, content) {
 function questionOf(survey, name) {
   const [program] = programsOf(survey, name);
   return { ...survey.questions.find((one) => one.name === name), program };
+}
+
+/** Which block of questions this person is asked: drawn once, before any answer is looked at, and kept for all rounds. */
+async function blockOfPerson(survey, code, file) {
+  const name = nameOfDraw(survey);
+  const ofCode = code === undefined ? undefined : await blockOfCode(survey, code);
+  const kept = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : {};
+  if (kept[name] === undefined) {
+    kept[name] = ofCode ?? drawBlock(survey.program);
+    keep(file, JSON.stringify(kept));
+  }
+  if (ofCode !== undefined && ofCode !== kept[name]) {
+    const rule = "asks another question than the one on which this device reports in all rounds";
+    throw new Refusal("memo_other", "code", rule);
+  }
+  return kept[name];
 }
 
 /** The permanent reports on these answers, and all that are kept with them. */
@@ -33,7 +53,7 @@ function memosOf(survey, answers, file) {
     const reports = kept[JSON.stringify([name, question.domain, memo])] ??= {}; // the same in all rounds
     const index = encode(question, answer);
     if (!(index in reports) && Object.keys(reports).length >= survey.repeat.values) {
-      throw new Error(`${name}: has a new answer more than values in [repeat] allows, so nothing is sent.`);
+      throw new Refusal("memo_full", name, "has a new answer more than values in [repeat] allows, so nothing is sent");
     }
     reports[index] ??= Buffer.from(sample(memo, index)).toString("hex"); // drawn once
     memos[name] = Buffer.from(reports[index], "hex");
@@ -58,12 +78,14 @@ async function fileOfRound(collector, folder, answers, settings) {
   const survey = await readSurvey(await reply.arrayBuffer());
   checkNames(survey, answers);
   for (const [name, answer] of Object.entries(answers)) encode(questionOf(survey, name), answer); // refuses a wrong one
-  const [file, memosFile] = [`${survey.study}.body`, "memos.json"].map((name) => join(folder, name));
+  const [file, memosFile, drawFile] = [`${survey.study}.body`, "memos.json", "draw.json"].map((name) => join(folder, name));
   if (existsSync(file)) return file; // each round is a study of its own
-  const { memos, kept } = survey.repeat ? memosOf(survey, answers, memosFile) : {};
-  const bytes = body(survey, [await seal(survey, { ...settings, answers, memos })]);
+  const block = survey.program && await blockOfPerson(survey, settings.code, drawFile);
+  const names = survey.program ? blocks(survey.program)[block].attributes : Object.keys(answers);
+  const asked = Object.fromEntries(names.map((name) => [name, answers[name]]));
+  const { memos, kept } = survey.repeat ? memosOf(survey, asked, memosFile) : {};
+  const bytes = body(survey, [await seal(survey, { ...settings, answers: asked, block, memos })]);
   if (existsSync(file)) return file; // another call came first, with permanent reports of its own
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
   if (kept) keep(memosFile, JSON.stringify(kept)); // before anything is sent
   keep(file, bytes);
   return file;
@@ -72,7 +94,8 @@ async function fileOfRound(collector, folder, answers, settings) {
 /**
  * Sends the answers of one person in this round, once. Call it at every start of the program.
  *
- * @param {object} answers by the names of the questions.
+ * @param {object} answers by the names of all questions. Where questions are drawn, only those of this person's draw
+ *   are reported.
  * @param {object} settings
  * @param {string} settings.collector the web address of the survey.
  * @param {string} settings.folder what is kept of this person, and of no other. It must outlast updates of the program.
@@ -85,6 +108,9 @@ export async function send(answers, { collector, folder, ...settings } = {}) {
   }
   if (typeof folder !== "string" || folder === "") {
     throw new Refusal("malformed", "folder", 'must be the name of a folder for this person alone, such as "kept"');
+  }
+  if ("block" in settings) {
+    throw new Refusal("malformed", "block", "is drawn by send, and kept in the folder");
   }
   const address = collector.replace(/\/?$/, "/");
   const file = await fileOfRound(address, folder, answers, settings);
