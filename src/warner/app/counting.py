@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Self
 
 from warner import io as files
@@ -256,7 +257,9 @@ def files_of(path: str, is_whole: bool = False) -> list[DataFile]:
 def _looks_like_data(path: str) -> bool:
     """Whether a file that is left out may hold reports: no tally, and no checkpoint of warner."""
     if is_remote(path) or ending(path) not in _JSON:
-        return ending(path) in (*_DATA, *_JSON)
+        read = [form.suffix for form in formats.FORMATS]  # as in part-0.parquet.snappy
+        endings = {ending(path), *(each.lower() for each in Path(path).suffixes)}
+        return not endings.isdisjoint((*_DATA, *_JSON, *read))
     with open(path, "rb") as file:
         start = file.read(200)
     return b'"warner-tally"' not in start and not start.startswith(_START)

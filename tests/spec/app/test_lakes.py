@@ -52,13 +52,13 @@ def test_files_that_look_like_data_are_left_out_with_a_warning_or_refused(lake: 
     Path("lake/part-0007.pq").write_text("x")
     said = "WARNING: lake: 1 file that looks like data was left out: lake/part-0007.pq. If reports"
     assert f"{said} are in there, write them as .parquet or .csv." in tally("lake").stderr
-    for name in ("a.csv.gz", "b.PQ", "c.json"):
+    for name in ("a.csv.gz", "b.PQ", "c.json", "part-8.Parquet.snappy"):
         Path("lake", name).write_text("x")
-    names = "lake/a.csv.gz, lake/b.PQ, lake/c.json, and 1 more"
-    said = f"WARNING: lake: 4 files that look like data were left out: {names}."
+    names = "lake/a.csv.gz, lake/b.PQ, lake/c.json, and 2 more"
+    said = f"WARNING: lake: 5 files that look like data were left out: {names}."
     assert said in tally("lake", "--of-this-study").stderr
     done = tally("lake", "--require-headers", ok=False)
-    assert f"lake: has 4 files that look like data and cannot be read: {names}." in done.stderr
+    assert f"lake: has 5 files that look like data and cannot be read: {names}." in done.stderr
     assert "If not, put them into another folder." in done.stderr
 
 
