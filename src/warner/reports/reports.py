@@ -52,8 +52,9 @@ class Reports(Hinting):
     does not check whether the mechanism can have sent the reports.
 
     Where a report is one number, reports are a column of numbers: ``reports[3]``,
-    ``list(reports)``, ``numpy.asarray(reports)`` and ``frame.assign(report=reports)`` give them.
-    :meth:`to_frame` has all columns of any reports.
+    ``list(reports)``, ``numpy.asarray(reports)`` and ``frame.assign(report=reports)`` give them in
+    the order of the answers. A frame that has another order since then must be joined by its index:
+    ``frame.join(reports.to_frame("pandas"))``. :meth:`to_frame` has all columns of any reports.
 
     Attributes:
         header: the mechanism's header.
