@@ -306,9 +306,13 @@ def number(value: float, decimals: int) -> str:
 
     >>> number(1234.567, 1), number(-0.001, 1), number(14.5, 0), number(100 * 0.145, 0)
     ('1,234.6', '0.0', '15', '15')
+    >>> number(10**15, 0)
+    '1,000,000,000,000,000'
     """
-    # Format rounds a half to the even digit, and 100 * 0.145 is a little below 14.5.
-    shown = f"{value * (1 + _NEXT_TO_A_HALF):,.{decimals}f}"
+    # Format rounds a half to the even digit, and 100 * 0.145 is a little below 14.5. A whole number
+    # has no half, and a large one would become another.
+    to_round = value if value % 1 == 0 else value * (1 + _NEXT_TO_A_HALF)
+    shown = f"{to_round:,.{decimals}f}"
     return shown.removeprefix("-") if float(shown.replace(",", "")) == 0 else shown
 
 

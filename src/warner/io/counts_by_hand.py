@@ -50,7 +50,7 @@ from warner.reports.tally import Tally
 from warner.reports.tally_kinds import Counted
 
 VALUE, COUNT, ATTRIBUTE = "value", "count", "attribute"
-_QUESTIONS = (ATTRIBUTE, "question", "questions")  # columns that say of which question a row is
+_QUESTIONS = (ATTRIBUTE, "question", "questions")  # columns that name the question of a row
 DESIGN = "paper_design"  # a column of the table that comes with a sheet; others may lack it
 PART = "part"  # the column that a result of warner sql has, and a table by hand has not
 _COUNTS = (COUNT, "counts", "n", "people", "sheets", "number", "freq", "frequency")
@@ -257,7 +257,7 @@ class CountsByHand:
 
 
 def _column_of_questions(names: Sequence[str], by: Sequence[str]) -> int | None:
-    """The column that says of which question each row is, where ``by`` makes no groups of it."""
+    """The column that names the question of each row, unless ``by`` makes groups of it."""
     looks = [look(name) for name in names]
     columns = [looks.index(name) for name in _QUESTIONS if name in looks]
     return columns[0] if columns and names[columns[0]] not in by else None

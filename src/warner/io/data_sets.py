@@ -102,7 +102,7 @@ def files_of(path: str, left_out: list[str] | None = None) -> list[DataFile]:
         left_out += [file.path for file in every if not _may_have_reports(file.path)]
     if not files:
         rule = f"has no files whose names end in {', '.join(form.suffix for form in FORMATS)}"
-        packed = [file.name for file in every if ending(file.path) in (".gz", ".zst", ".zip")]
+        packed = [file.name for file in every if ending(file.path) in PACKED]
         remedy = f"Unpack the compressed files, such as {packed[0]}" if packed else "Check the path"
         raise FileError(redacted_address(path), rule, None, _of_folders(path) or remedy)
     return files
@@ -203,6 +203,7 @@ _STATES = (
     "created",
 )
 """What tells a changed file, by the names in fsspec's file systems; the best first."""
+PACKED = (".gz", ".zst", ".bz2", ".xz", ".zip")  # endings of compressed files
 _FSSPEC = "Install a package of fsspec for such addresses, for s3:// with: pip install s3fs"
 _BY_DUCKDB = (
     f"Check the address. {_FSSPEC}. To read the address with DuckDB alone, run INSTALL httpfs and "

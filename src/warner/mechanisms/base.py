@@ -834,7 +834,7 @@ class Mechanism(Hinting, ABC):
         """
         if ways is not None:
             rule = "can be used only with several questions, but these reports are about one"
-            raise ArgumentError("ways (--ways)", rule, str(ways), "Leave out ways (--ways)")
+            raise ArgumentError("ways", rule, str(ways), "Leave out the argument ways")
         return None
 
     def channel_for(
@@ -1089,7 +1089,7 @@ def _json_data(mechanism: Mechanism, name: str, data: Any) -> Any:
 
 
 def check_law(mechanism: Mechanism) -> None:
-    """Refuse a schema that is none, and a law that is none, of other reports, or without sum 1."""
+    """Refuse a schema or law of a wrong type, and a table whose shape or sums are wrong."""
     if "domain" not in vars(mechanism):
         rule, remedy = "must set the domain first", "Write super().__init__(domain, epsilon)"
         raise ArgumentTypeError(_member(mechanism, "__init__()"), rule, None, remedy)

@@ -424,7 +424,7 @@ class HiddenQuestion(PerAttribute):
                 "must be 1, because only one answer of a person is true and pairs of answers tell "
                 "nothing"
             )
-            raise ArgumentError("ways (--ways)", rule, str(ways), "Leave out ways (--ways)")
+            raise ArgumentError("ways", rule, str(ways), "Leave out the argument ways")
         return super().allowed_ways(1, keep_reports)
 
     # The audit.

@@ -345,7 +345,7 @@ class OneOf(MadeOfParts):
         most = self.schema.ways
         if ways is not None and ways > most:
             rule = f"must be at most {most}, because no person is asked more questions"
-            raise ArgumentError("ways (--ways)", rule, str(ways), "Leave out ways (--ways)")
+            raise ArgumentError("ways", rule, str(ways), "Leave out the argument ways")
         return most
 
     def block_tallies(

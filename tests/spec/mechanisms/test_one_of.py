@@ -152,7 +152,7 @@ MISTAKES = {
     "a pair that nobody drew": (
         lambda: estimate(_tally("pairs", 1), attributes=["a", "b"]), "in this tally was asked both"),
     "all questions": (lambda: estimate(_tally()), "attributes=['a']"),
-    "a table of three": (lambda: OneOf(THREE, 1.0).tally(_reports(), ways=3), "ways (--ways): must be at most 1"),
+    "a table of three": (lambda: OneOf(THREE, 1.0).tally(_reports(), ways=3), "ways: must be at most 1"),
     "a report of a smaller block": (
         lambda: OneOf(THREE, 1.0).reports({"block": [0], "report": [2]}), "'a': must be from 0 to 1"),
 }  # fmt: skip

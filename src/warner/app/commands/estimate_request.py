@@ -19,15 +19,8 @@ from warner.app.commands.options import (
     refuse_given,
 )
 from warner.app.on_paper import COUNTS_BY_GROUP, OnPaper
-from warner.app.requested import (
-    Wanted,
-    asked_groups,
-    headings,
-    that_were_asked,
-)
-from warner.app.show_estimates import (
-    show_sources,
-)
+from warner.app.requested import Wanted, asked_groups, headings, that_were_asked
+from warner.app.show_estimates import show_sources
 from warner.app.terminal import say
 from warner.app.what_files_hold import (
     FILES,
