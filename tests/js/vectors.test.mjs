@@ -1,10 +1,13 @@
 // The known answers of tests/vectors: what Python makes and refuses, warner.js makes and refuses.
 
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { promisify } from "node:util";
 
 import * as warner from "../../src/warner/browser/warner.js";
 
@@ -200,13 +203,15 @@ for (const file of ["rounds.json", "drawn_rounds.json"]) {
   });
 }
 
+const WARNED = []; // what the device for Node.js writes to the console
+
 /** The device for Node.js, in a folder of its own, against a collector with `reply(body)` and `text()`. */
 async function withDevice(text, reply, act) {
   const module = new URL("../../src/warner/browser/node/device.js", import.meta.url).href;
   const folder = mkdtempSync(join(tmpdir(), "warner-"));
   const [before, { fetch }, { warn }] = [process.cwd(), globalThis, console];
   process.chdir(folder);
-  console.warn = () => {};
+  console.warn = (text) => WARNED.push(text);
   globalThis.fetch = async (url, request) => {
     if (request.method === undefined) {
       assert.equal(String(url), "https://survey.example.org/study.json");
@@ -235,6 +240,12 @@ const ROUNDS = { ...JSON.parse(read("rounds.json")[0].served), access: "open", p
 const OF_ROUNDS = { smokes: "nie", drinks: 3, place: [1, 1], hours: 4.5, fit: true };
 const HERE = "https://survey.example.org";
 
+/** What the device for Node.js keeps of permanent reports. */
+function memosKept() {
+  return readdirSync("kept").filter((name) => name.endsWith(".memo")).sort().map((name) => (
+    [name, readFileSync(join("kept", name), "utf8")]));
+}
+
 /** The survey of a round, which is a study of its own. */
 function surveyOf(round) {
   const repeat = { ...ROUNDS.repeat, round: Math.min(round, 3) };
@@ -259,13 +270,14 @@ test("rounds.json: a program in Node.js keeps its permanent reports in a folder"
       await Promise.all([`${HERE}/`, HERE].map((address) => send(address, OF_ROUNDS)));
       assert.deepEqual(sent, [sent[0], sent[0], sent[0]]);
       bodies.add(sent[0]);
-      memos.push(readFileSync("kept/memos.json", "utf8"));
+      memos.push(memosKept());
       const wrong = { ...OF_ROUNDS, smokes: "no answer of it" };
       await assert.rejects(send(HERE, wrong), { code: "bad_answer", place: "smokes" });
       await assert.rejects(send(HERE, { ...OF_ROUNDS, zoom: 1 }), { message: "zoom: is no question of the survey." });
       assert.equal(sent.length, 3);
     }
     assert.equal(bodies.size, 3);
+    assert.equal(memos[0].length, 5);
     assert.deepEqual(memos, [memos[0], memos[0], memos[0]]);
     round = 4; // two calls at once, of which neither has the bytes
     sent = [];
@@ -283,6 +295,46 @@ test("rounds.json: a program in Node.js keeps its permanent reports in a folder"
   });
 });
 
+test("rounds.json: processes with one folder send one report of a round, of permanent reports that are kept", async () => {
+  // Rejects a device that looks for its file, draws, and writes: another process has drawn and sent meanwhile.
+  const [processes, rounds] = [4, 20];
+  const [sent, waiting] = [new Map(), []];
+  const server = createServer(async (request, reply) => {
+    if (request.method === "GET") {
+      waiting.push(reply);
+      if (waiting.length < processes) return; // all of them read the round in one moment
+      const round = sent.size + 1;
+      sent.set(round, new Set());
+      for (const one of waiting.splice(0)) one.end(Buffer.from(await surveyOf(round).arrayBuffer()));
+    } else {
+      const body = Buffer.concat(await request.toArray()).toString("hex");
+      sent.get(sent.size).add(body);
+      reply.writeHead(503).end(); // and each sends what it has
+    }
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const folder = mkdtempSync(join(tmpdir(), "warner-"));
+  try {
+    const device = new URL("../../src/warner/browser/node/device.js", import.meta.url).href;
+    const collector = `http://127.0.0.1:${server.address().port}`;
+    const program = `
+      import { send } from ${JSON.stringify(device)};
+      console.warn = () => {};
+      for (let round = 0; round < ${rounds}; round += 1) {
+        await send(${JSON.stringify(OF_ROUNDS)}, { collector: "${collector}", folder: "kept" });
+      }`;
+    const run = () => promisify(execFile)("node", ["--input-type=module", "-e", program], { cwd: folder });
+    await Promise.all(Array.from({ length: processes }, run));
+    assert.deepEqual([...sent.values()].map((bodies) => bodies.size), Array(rounds).fill(1));
+    const kept = readdirSync(join(folder, "kept"));
+    assert.equal(kept.filter((name) => name.endsWith(".body")).length, rounds);
+    assert.equal(kept.length, rounds + 5); // with a permanent report on each of the five answers, and no draft
+  } finally {
+    server.close();
+    rmSync(folder, { recursive: true });
+  }
+});
+
 test("rounds.json: the device for Node.js says what became of a report, and sends no counted one again", async () => {
   // Rejects lines that take the page of a proxy for a reply, give a lost report up, or forget a counted one.
   const refusal = (status, error) => () => Response.json({ error, message: "Words." }, { status });
@@ -295,14 +347,17 @@ test("rounds.json: the device for Node.js says what became of a report, and send
   await withDevice(() => text(), collector, async (start) => {
     const send = await start();
     for (const [answer, outcome] of [
-      [() => { throw new TypeError("fetch failed"); }, "later"],
+      [() => { throw new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } }); }, "later"],
       [page(502), "later"], [page(200), "later"], [page(403), "later"],
       [refusal(503, "unavailable"), "later"], [refusal(429, "too_many"), "later"], [refusal(408, "slow"), "later"],
       [refusal(425, "not_open"), "later"], [refusal(410, "closed"), "closed"], [refusal(409, "other_study"), "other_study"],
       [() => Response.json({ accepted: 1 }, { status: 202 }), "sent"],
     ]) {
       reply = answer;
+      WARNED.length = 0;
       assert.equal(await send(HERE, OF_ROUNDS), outcome);
+      assert.equal(WARNED.length, outcome === "sent" ? 0 : 1); // rejects "later" for ever, and no word of why
+      if (outcome === "later") assert.match(WARNED[0], /^later: https:..survey.example.org.reports: (\d|ECONNREFUSED)/);
     }
     assert.deepEqual(new Set(sent).size, 1);
     assert.equal(sent.length, 11);
@@ -348,8 +403,11 @@ test("drawn_rounds.json: the device for Node.js draws once which questions it re
     assert.deepEqual(new Set(blocks).size, 1);
     assert.equal(blocks.length, 6);
     const { attributes } = warner.blocks(drawn.program)[blocks[0]];
-    const memos = Object.keys(JSON.parse(readFileSync("kept/memos.json", "utf8")));
-    assert.deepEqual(memos.map((memo) => JSON.parse(memo)[0]), attributes);
+    const indices = attributes.map((name) => {
+      const question = drawn.questions.find((one) => one.name === name);
+      return warner.encode({ ...question, program: warner.programsOf(drawn, name)[0] }, answers[name]);
+    });
+    assert.deepEqual(memosKept().map(([, memo]) => Number(memo.split(" ")[0])), indices);
     const { send } = await import("../../src/warner/browser/node/device.js");
     await assert.rejects(
       send(answers, { collector: HERE, folder: "kept", block: 1 }), { code: "malformed", place: "block" },

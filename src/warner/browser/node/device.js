@@ -7,7 +7,8 @@
 // rounds the permanent report on each answer; and where questions are drawn, which of them this person is asked in
 // all rounds. It tells which answers were reported.
 
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { createHash, randomUUID } from "node:crypto";
+import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import {
   Refusal, blockOfCode, blocks, body, checkNames, drawBlock, encode, nameOfDraw, programsOf, readSurvey, sample, seal,
@@ -16,11 +17,31 @@ import {
 const TIMEOUT = 30_000; // milliseconds
 const LATER = [408, 425, 429]; // refusals of this moment
 
-function keep(file, content) {
+/** A whole file comes into being by one act, `renameSync` or `linkSync`, also where several processes write it. */
+function keep(file, content, act = renameSync) {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  writeFileSync(`${file}.new`, content, { mode: 0o600 });
-  renameSync(`${file}.new`, file);
+  const draft = `${file}.${randomUUID()}.new`;
+  writeFileSync(draft, content, { mode: 0o600, flush: true });
+  try {
+    act(draft, file);
+  } finally {
+    rmSync(draft, { force: true });
+  }
 }
+
+/** What a file holds; it is drawn by whichever process comes first, and nobody draws again. */
+function keptOnce(file, draw) {
+  if (!existsSync(file)) {
+    try {
+      keep(file, draw(), linkSync); // an error where the file is there, and a process that ends here leaves no lock
+    } catch (error) {
+      if (error.code !== "EEXIST") throw error;
+    }
+  }
+  return readFileSync(file);
+}
+
+const drawnUnkept = (file, draw) => (existsSync(file) ? readFileSync(file) : draw());
 
 function questionOf(survey, name) {
   const [program] = programsOf(survey, name);
@@ -28,42 +49,43 @@ function questionOf(survey, name) {
 }
 
 /** Which block of questions this person is asked: drawn once, before any answer is looked at, and kept for all rounds. */
-async function blockOfPerson(survey, code, file) {
-  const name = nameOfDraw(survey);
+async function blockOfPerson(survey, code, folder) {
   const ofCode = code === undefined ? undefined : await blockOfCode(survey, code);
-  const kept = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : {};
-  if (kept[name] === undefined) {
-    kept[name] = ofCode ?? drawBlock(survey.program);
-    keep(file, JSON.stringify(kept));
-  }
-  if (ofCode !== undefined && ofCode !== kept[name]) {
+  const draw = () => String(ofCode ?? drawBlock(survey.program));
+  const kept = Number(keptOnce(join(folder, `${nameOfDraw(survey)}.draw`), draw));
+  if (ofCode !== undefined && ofCode !== kept) {
     const rule = "asks another question than the one on which this device reports in all rounds";
     throw new Refusal("memo_other", "code", rule);
   }
-  return kept[name];
+  return kept;
 }
 
-/** The permanent reports on these answers, and all that are kept with them. */
-function memosOf(survey, answers, file) {
-  const kept = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : {};
-  const memos = {};
-  for (const [name, answer] of Object.entries(answers)) {
-    const question = questionOf(survey, name);
-    const { memo } = question.program;
-    const reports = kept[JSON.stringify([name, question.domain, memo])] ??= {}; // the same in all rounds
-    const index = encode(question, answer);
-    if (!(index in reports) && Object.keys(reports).length >= survey.repeat.values) {
-      throw new Refusal("memo_full", name, "has a new answer more than values in [repeat] allows, so nothing is sent");
-    }
-    reports[index] ??= Buffer.from(sample(memo, index)).toString("hex"); // drawn once
-    memos[name] = Buffer.from(reports[index], "hex");
+/** The permanent report on an answer. A question has one file for each of the answers that a device may report on. */
+function memoOf(survey, name, answer, folder, kept) {
+  const question = questionOf(survey, name);
+  const { domain, program: { memo } } = question;
+  const index = encode(question, answer);
+  const series = createHash("sha256").update(JSON.stringify([name, domain, memo])).digest("hex"); // the same in all rounds
+  for (let i = 1; i <= survey.repeat.values; i += 1) {
+    const draw = () => `${index} ${Buffer.from(sample(memo, index)).toString("hex")}`;
+    const [of, report] = String(kept(join(folder, `${series}-${i}.memo`), draw)).split(" ");
+    if (of === String(index)) return Buffer.from(report, "hex");
   }
-  return { memos, kept };
+  throw new Refusal("memo_full", name, "has a new answer more than values in [repeat] allows, so nothing is sent");
+}
+
+/** Say why a later call may do what this one could not: perhaps an address or a port is wrong. */
+function later(address, why) {
+  console.warn(`later: ${address}: ${why}`);
+  return "later";
 }
 
 /** The reply to a request; null where none comes. An address where nothing is will never reply otherwise. */
 async function replyOf(address, request) {
-  const reply = await fetch(address, { ...request, signal: AbortSignal.timeout(TIMEOUT) }).catch(() => null);
+  const reply = await fetch(address, { ...request, signal: AbortSignal.timeout(TIMEOUT) }).catch((error) => {
+    later(address, error.cause?.code ?? error.message);
+    return null;
+  });
   if (reply?.status === 404) {
     const rule = `${address} does not exist (404). Give the web address of the survey page, without /live or /reports`;
     throw new Refusal("not_found", "collector", rule);
@@ -73,21 +95,27 @@ async function replyOf(address, request) {
 
 /** The file with the bytes of this round, which are the same at each call; null where no collector replies. */
 async function fileOfRound(collector, folder, answers, settings) {
-  const reply = await replyOf(new URL("study.json", collector));
+  const document = new URL("study.json", collector);
+  const reply = await replyOf(document);
+  if (reply?.ok === false) later(document, reply.status);
   if (!reply?.ok) return null;
   const survey = await readSurvey(await reply.arrayBuffer());
   checkNames(survey, answers);
   for (const [name, answer] of Object.entries(answers)) encode(questionOf(survey, name), answer); // refuses a wrong one
-  const [file, memosFile, drawFile] = [`${survey.study}.body`, "memos.json", "draw.json"].map((name) => join(folder, name));
+  const file = join(folder, `${survey.study}.body`);
   if (existsSync(file)) return file; // each round is a study of its own
-  const block = survey.program && await blockOfPerson(survey, settings.code, drawFile);
+  const block = survey.program && await blockOfPerson(survey, settings.code, folder);
   const names = survey.program ? blocks(survey.program)[block].attributes : Object.keys(answers);
   const asked = Object.fromEntries(names.map((name) => [name, answers[name]]));
-  const { memos, kept } = survey.repeat ? memosOf(survey, asked, memosFile) : {};
-  const bytes = body(survey, [await seal(survey, { ...settings, answers: asked, block, memos })]);
-  if (existsSync(file)) return file; // another call came first, with permanent reports of its own
-  if (kept) keep(memosFile, JSON.stringify(kept)); // before anything is sent
-  keep(file, bytes);
+  const sealed = async (kept) => {
+    const memos = survey.repeat && Object.fromEntries(
+      names.map((name) => [name, memoOf(survey, name, asked[name], folder, kept)]),
+    );
+    return body(survey, [await seal(survey, { ...settings, answers: asked, block, memos })]);
+  };
+  await sealed(drawnUnkept); // refuses what is wrong before a permanent report takes the room of another
+  const bytes = await sealed(keptOnce);
+  keptOnce(file, () => bytes);
   return file;
 }
 
@@ -117,16 +145,18 @@ export async function send(answers, { collector, folder, ...settings } = {}) {
   if (file === null) return "later";
   const bytes = readFileSync(file);
   if (bytes.length === 0) return "sent"; // by an earlier call
-  const reply = await replyOf(new URL("reports", address), {
+  const reports = new URL("reports", address);
+  const reply = await replyOf(reports, {
     method: "POST", body: bytes, headers: { "Content-Type": "application/octet-stream" },
   }); // without a reply it is perhaps counted, and the same bytes count once
-  const said = await reply?.json().catch(() => null); // a proxy replies with a page of its own
-  if (reply?.status === 202 && said?.accepted === 1) {
+  if (reply === null) return "later";
+  const said = await reply.json().catch(() => null); // a proxy replies with a page of its own
+  if (reply.status === 202 && said?.accepted === 1) {
     keep(file, ""); // nothing is sent again in this round, and no file tells which report is of this device
     return "sent";
   }
-  const isFinal = reply?.status >= 400 && reply.status < 500 && !LATER.includes(reply.status);
-  if (!isFinal || !said?.error) return "later";
+  const isFinal = reply.status >= 400 && reply.status < 500 && !LATER.includes(reply.status);
+  if (!isFinal || !said?.error) return later(reports, reply.status);
   console.warn(said.message); // it repeats nothing of the answers
   return said.error;
 }
