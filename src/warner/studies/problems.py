@@ -327,6 +327,7 @@ _REASONS = {
 _HABITS = {
     r"[\u2018-\u201f\u00ab\u00bb]": 'Use straight quotes, as in "never"',
     r"=\s*-?\d+,\d+\s*(#.*)?\Z": "Write decimals with a point, as in 1.5",
+    r"=\s*[+-]?(\.\d+|\d+\.)\s*(#.*)?\Z": "Write digits on both sides of a point, as in 0.5",
 }
 
 

@@ -240,6 +240,8 @@ def test_a_broken_text_is_answered_with_a_reason_that_quotes_nothing() -> None:
         ("a = { b = 1,\n c = 2 }\n", "on one line"),
         ("a = [1, 2\nb = 3\n", "A list must end in ]"),
         ("[attributes.a]\nepsilon = 1,5  # CANARY\n", "Write decimals with a point"),
+        ("[attributes.a]\nepsilon = .5  # CANARY\n", "Write digits on both sides of a point"),
+        ("[attributes.a]\nepsilon = 1.\n", "Write digits on both sides of a point, as in 0.5"),
         ("[attributes.a]\nlabel = \u201cCANARY\u201d\n", "Use straight quotes"),
     ):
         with pytest.raises(StudyError, match="is not valid TOML or JSON, at line") as caught:
