@@ -36,6 +36,11 @@ def new_token() -> str:
     return base64.urlsafe_b64encode(secrets.token_bytes(TOKEN_BYTES)).rstrip(b"=").decode()
 
 
+def token_for(name: str, owners: str) -> str:
+    """The token of somebody else, which follows from the owner's: it is the same in every store."""
+    return hmac.new(_bytes(owners), f"warner token\n{name}".encode(), "sha256").hexdigest()
+
+
 def token_hash(token: str) -> bytes:
     """What is stored of a token: its SHA-256, 32 bytes."""
     return hashlib.sha256(_bytes(token)).digest()

@@ -698,24 +698,30 @@ def test_one_file_holds_the_token_of_the_collectors_of_every_week(
     monkeypatch.chdir(tmp_path)
     Path("study.toml").write_text(SERVED)
     monkeypatch.setattr(server, "run", lambda application, place, ready, stop: ready(8000))
-    hashes = []
+    hashes, viewers = [], []
     for week in ("1", "2", "2"):
         serve = ("collect", "serve", "study.toml", "--store", f"{week}.sqlite")
-        done = run(*serve, "--token-file", "token.txt")
+        done = run(*serve, "--token-file", "token.txt", "--viewer", "anna", "--token-for", "ben")
         assert done.exit_code == 0, done.output
+        assert ("of anna (viewer): " in done.stdout) is (len(hashes) < 2)  # once in each store
         assert ("Written: token.txt" in done.stderr) is (not hashes)
         collector = Collector(Study.load("study.toml"), SQLiteStore(f"{week}.sqlite"))
         hashes.append(collector.owners[""])
+        viewers.append((collector.owners["anna (viewer)"], collector.owners["ben"]))
         collector.stop()
+    assert len({*viewers}) == 1 and len({*viewers[0], hashes[0]}) == 3  # their links go on
     assert "/live (with the token in token.txt)" in done.stdout
     assert hashes == [token_hash(Path("token.txt").read_text().strip())] * 3
     assert Path("token.txt").stat().st_mode & 0o77 == 0
-    assert "Written: token.txt" in run(*serve, "--token-file", "token.txt", "--new-token").stderr
+    serve = (*serve, "--token-file", "token.txt")
+    assert "Written: token.txt" in run(*serve, "--new-token", "--viewer", "anna").stderr
+    assert run(*serve, "--end-token", "ben").exit_code == 0
     collector = Collector(Study.load("study.toml"), SQLiteStore("2.sqlite"))
+    assert collector.owners["anna (viewer)"] != viewers[0][0] and "ben" not in collector.owners
     assert collector.owners[""] == token_hash(Path("token.txt").read_text().strip()) != hashes[0]
     collector.stop()
     Path("token.txt").write_text("hunter2")
-    said = run(*serve, "--token-file", "token.txt").output
+    said = run(*serve).output
     assert "token.txt: must hold a token that a collector made." in said and "hunter2" not in said
 
 

@@ -104,7 +104,8 @@ live_page_options = options(
         metavar="FILE",
         help="Use the owner's token in this file. If the file does not exist yet, the command "
         "makes a token and writes the file. With one file, the collectors of every week have the "
-        "same token.",
+        "same token, and people whom --viewer and --token-for name keep their links. To replace "
+        "such a link, use --end-token, and from then on another name.",
     ),
 )
 
@@ -369,7 +370,7 @@ def is_of_this_machine(url: str) -> bool:
 
 def new_tokens(collector: Collector, choices: Mapping[str, Any]) -> dict[str, str]:
     """The tokens that the options ask for, by whose they are; "" is the owner's, who needs one."""
-    from warner.collector.access import VIEWER, new_token, token_hash
+    from warner.collector.access import VIEWER, new_token, token_for, token_hash
 
     owners, named = collector.owners, list(choices["new_names"])
     viewers = choices.get("viewers", ())
@@ -398,9 +399,8 @@ def new_tokens(collector: Collector, choices: Mapping[str, Any]) -> dict[str, st
         note(f"Written: {file}, which holds the owner's token. Keep it secret.")
     else:
         tokens[""] = _token_of_file(file)
-        if owners.get("") == token_hash(tokens[""]):
-            del tokens[""]
-    return tokens
+    tokens = {n: token_for(n, tokens[""]) if n else token for n, token in tokens.items()}
+    return {n: token for n, token in tokens.items() if owners.get(n) != token_hash(token)}
 
 
 def _token_of_file(path: str) -> str:
