@@ -511,3 +511,18 @@ def test_epsilons_that_are_useless_or_protect_little_are_named(
     said = run("audit", str(path)).stdout
     assert all(part in said for part in told), said
     assert said.count("an epsilon") == min(len(told), 1)
+
+
+def test_audit_and_serve_have_one_rule_for_a_survey_page(tmp_path: Path) -> None:
+    """Rejects an audit that accepts what serve then refuses."""
+    path = tmp_path / "study.toml"
+    question = '[attributes.a]\nvalues = ["x", "y"]\nmechanism = "RandomizedResponse"\n'
+    page = '[collect]\naccess = "open"\n'
+    for epsilon, collect, status in ((12, page, 1), (10, page, 0), (12, "", 0)):
+        path.write_text(f"{question}epsilon = {epsilon}\n{collect}")
+        audited = run("audit", str(path), ok=status == 0)
+        assert audited.exit_code == status
+        rule = "attributes.a: cannot be served: epsilon must be at most 10 between any two answers"
+        refusal = f'"warner collect serve" refuses this study: {rule}; got 12.'
+        assert (refusal in " ".join(audited.stdout.split())) is (status == 1)
+    assert rule in run("collect", "serve", str(path), "--access", "open", ok=False).stderr

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -59,7 +58,7 @@ from warner.app.what_files_hold import (
     say_written,
 )
 from warner.collector.scripts import scripts_digest
-from warner.collector.survey_document import about_fingerprint
+from warner.collector.survey_document import about_fingerprint, survey_document
 from warner.design.audits import audit as audit_mechanism
 from warner.design.charts import DrawnWidths, draw_widths, odds, table_of_odds
 from warner.design.default_errors import MOST_SIMULATED, can_simulate, loss_of
@@ -780,8 +779,9 @@ def audit(
     The command also lists the public columns, which are not protected. It warns if public columns
     make groups of so few people that a group can point at a person.
 
-    The exit status is 1 if a mechanism spends more epsilon than the study requests, or if the
-    reports in FILE were simulated with a seed.
+    The exit status is 1 if a mechanism spends more epsilon than the study requests, if the reports
+    in FILE were simulated with a seed, or if the study says who may answer its survey page
+    (access) and "warner collect serve" refuses to ask it, such as with a larger epsilon than 10.
 
     \b
         warner audit study.toml
@@ -835,6 +835,13 @@ def audit(
             attribute: replace(result, holds=False, violation=reason)
             for attribute, result in results.items()
         }
+
+    refused = ""
+    if served is not None:
+        try:
+            survey_document(served)
+        except WarnerError as error:
+            refused = f'"warner collect serve" refuses this study: {error}'
 
     def figures() -> dict[str, dict[str, Any]]:
         audits: dict[str, Any] = {name: result.rows()[0] for name, result in results.items()}
@@ -903,8 +910,7 @@ def audit(
                 f"and with {most:,} rows spends {most:,} times as much."
             )
         if served is not None:
-            with contextlib.suppress(WarnerError):  # of a study that no page can ask
-                terminal.show(about_fingerprint(served))
+            terminal.show(refused or about_fingerprint(served))
             terminal.show(
                 f"SHA-256 fingerprint of the scripts on the survey page: {scripts_digest()}"
             )
@@ -916,7 +922,7 @@ def audit(
         data,
         lambda: table_of_rows(rows()),
     )
-    if not all(result.holds for result in results.values()):
+    if refused or not all(result.holds for result in results.values()):
         raise SystemExit(1)
 
 
