@@ -48,6 +48,8 @@ from warner.studies.study import Study
 
 FORMAT, SCHEMA = "warner-deployment-card", 1
 
+_IN_EACH_ROUND = " in each round, on the same question in all of them"
+
 
 def deployment_card(study: Study, view: LiveView | None = None) -> dict[str, Any]:
     """The deployment card of a study that is served.
@@ -61,8 +63,8 @@ def deployment_card(study: Study, view: LiveView | None = None) -> dict[str, Any
     >>> card = deployment_card(study)
     >>> card["privacy"]["model"], card["privacy"]["epsilon_per_person"] <= 1.0
     ('local', True)
-    >>> card["questions"][0]["in_words"][0][:47]
-    'Of 100 people whose answer is “yes”, 73 send th'
+    >>> card["questions"][0]["in_words"][0][:51]
+    'Of 100 people whose answer is “yes”, 73 send “yes”.'
     """
     collect, questions, draw = study.collect, list(questions_of(study)), draw_of(study)
     return {
@@ -90,10 +92,10 @@ def deployment_card(study: Study, view: LiveView | None = None) -> dict[str, Any
                 "basic composition. Each answer is changed with its own random numbers."
                 if draw is None
                 else (
-                    f"Each person sends one report{_in_each_round(study)}. The answers have no "
-                    "influence on which questions are chosen. Each choice of questions has an "
-                    "epsilon, and the largest of these is the epsilon of the study. Asking a "
-                    "person only some questions does not make epsilon smaller."
+                    f"Each person sends one report{_IN_EACH_ROUND * (study.round is not None)}. "
+                    "The answers have no influence on which questions are chosen. Each choice of "
+                    "questions has an epsilon, and the largest of these is the epsilon of the "
+                    "study. Asking a person only some questions does not make epsilon smaller."
                 )
             ),
             "repeats": (
@@ -136,10 +138,6 @@ def deployment_card(study: Study, view: LiveView | None = None) -> dict[str, Any
 
 _SHUFFLED_DELTA = 1e-6
 _WORTH_SAYING = 0.9  # the largest part of epsilon at which a step counts as better protection
-
-
-def _in_each_round(study: Study) -> str:
-    return "" if study.round is None else " in each round, on the same question in all of them"
 
 
 def _rounds(study: Study) -> str:

@@ -294,7 +294,7 @@ def in_numbers(mechanism: Mechanism) -> tuple[str, ...] | None:
 
     >>> from warner import Categorical, RandomizedResponse
     >>> print(in_numbers(RandomizedResponse(Categorical(["no", "yes"]), 1.0))[0])
-    73 with “yes” and 27 with “no” send the report “yes”
+    73 with “yes” and 27 with “no” send “yes”
     """
     promised = mechanism.guarantee
     is_partial = promised.sensitive is not None or promised.is_metric
@@ -325,7 +325,7 @@ class Example(NamedTuple):
         if self.box is not None:
             return f"tick {quoted(self.box)}"
         if self.is_value:
-            return f"send the report {quoted(self.answer)}"
+            return f"send {quoted(self.answer)}"
         first, second = quoted(self.answer), quoted(self.other)
         return f"send a report that points most to {first} and away from {second}"
 
@@ -376,8 +376,8 @@ def example_of(mechanism: Mechanism) -> Example | None:
     >>> from warner import Categorical, RandomizedResponse
     >>> example = example_of(RandomizedResponse(Categorical(["no", "yes"]), 1.0))
     >>> print(*example.sentences(), sep="\\n")
-    Of 100 people whose answer is “yes”, 73 send the report “yes”.
-    Of 100 people whose answer is “no”, 27 send the report “yes”.
+    Of 100 people whose answer is “yes”, 73 send “yes”.
+    Of 100 people whose answer is “no”, 27 send “yes”.
     """
     promised, words = mechanism.guarantee, None
     if isinstance(mechanism, PaperDesign):

@@ -175,8 +175,8 @@ LAWS: dict[str, tuple[Mechanism, dict[tuple[str, str], float]]] = {
     "direct": (
         RandomizedResponse(COIN, 1.0),
         {
-            ("yes", "send the report “yes”"): E / (E + 1),
-            ("no", "send the report “yes”"): 1 / (E + 1),
+            ("yes", "send “yes”"): E / (E + 1),
+            ("no", "send “yes”"): 1 / (E + 1),
         },
     ),
     "subsets: with f and without d": (
@@ -251,7 +251,7 @@ def test_the_commands_draw_with_the_texts_of_the_study_or_say_why_not(
         "Not in the picture, because their reports do not point to one answer: hours." in out.stderr
     )
     assert "Do you smoke?" in picture and "answer is \u201cevery day\u201d, 73 send" in picture
-    assert "of 100 people send the report “every day”" in picture.partition("</desc>")[0]
+    assert "of 100 people send “every day”" in picture.partition("</desc>")[0]
     alike = "".join(f'[attributes.{n}]\nvalues = ["off", "on"]\nepsilon = 1.0\n' for n in "abc")
     alike = alike.replace("epsilon", 'mechanism = "RandomizedResponse"\nepsilon')
     Path("alike.toml").write_text(alike)

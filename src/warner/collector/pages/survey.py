@@ -288,7 +288,7 @@ _ROW = 20  # people in a row of it
 
 
 def _picture(study: Study, protected: Sequence[Question], words: Words) -> Markup:
-    """100 people with one answer as dots, those filled who send the report that speaks for it."""
+    """100 people with each of two answers as dots, those filled who send the same report."""
     if draw_of(study) is not None:
         return Markup("")
     for question in protected:
@@ -304,13 +304,18 @@ def _picture(study: Study, protected: Sequence[Question], words: Words) -> Marku
             continue
         encoded = mechanism.domain.encode([odds.answer, odds.other])
         answer, other = (question.answer(int(x)) for x in encoded)
-        sent = round(odds.sent)
-        dot = '<circle cx="{}" cy="{}" r="4" class="{}"/>'
-        dots = Markup("").join(
-            Markup(dot).format(
-                10 * (i % _ROW) + 5, 10 * (i // _ROW) + 5, "on" if i < sent else "off"
+        dot = Markup('<circle cx="{}" cy="{}" r="4" class="{}"/>')
+        rows = Markup("").join(
+            Markup('<p>{}</p><svg viewBox="0 0 {} {}" aria-hidden="true">{}</svg>').format(
+                label,
+                10 * _ROW,
+                10 * (_DOTS // _ROW),
+                Markup("").join(
+                    dot.format(10 * (i % _ROW) + 5, 10 * (i // _ROW) + 5, "on" if i < n else "off")
+                    for i in range(_DOTS)
+                ),
             )
-            for i in range(_DOTS)
+            for label, n in ((answer, round(odds.sent)), (other, round(odds.sent_by_other)))
         )
         filled = {
             "question": question.label,
@@ -319,13 +324,8 @@ def _picture(study: Study, protected: Sequence[Question], words: Words) -> Marku
             "other": other,
             "sent_by_other": words.of_hundred(odds.sent_by_other / 100),
         }
-        figure = (
-            '<figure class="people"><svg viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>'
-            "<figcaption>{}</figcaption></figure>"
-        )
-        width, height = 10 * _ROW, 10 * (_DOTS // _ROW)
-        label, said = words.plain("picture", **filled), words("picture", **filled)
-        return Markup(figure).format(width, height, label, dots, said)
+        figure = '<figure class="people">{}<figcaption>{}</figcaption></figure>'
+        return Markup(figure).format(rows, words("picture", **filled))
     return Markup("")
 
 

@@ -361,6 +361,15 @@ def test_the_sentences_have_the_numbers_of_the_law(entries: str, expected: str) 
     assert expected in survey_page(study)
 
 
+def test_people_with_both_answers_are_dots() -> None:
+    """Rejects a picture of one answer alone, which does not show that others send the report too."""
+    study = Study.parse(COIN.format("x", 1.0))
+    figure = survey_page(study).partition('<figure class="people">')[2].partition("<figcaption>")[0]
+    rows = dict(re.findall(r"<p>(.*?)</p>(<svg.*?</svg>)", figure))
+    filled = {answer: (row.count('"on"'), row.count('"off"')) for answer, row in rows.items()}
+    assert filled == {"no": (73, 27), "yes": (27, 73)}
+
+
 def test_numbers_are_rounded_against_us_in_every_language() -> None:
     study = Study.parse(
         'languages = ["de"]\n[attributes.x]\nvalues = ["nein", "ja"]\n'
