@@ -722,10 +722,8 @@ class SQLiteStore(Store[sqlite3.Connection]):
             return self._in_use()
         if name == "SQLITE_FULL":
             return self._full()
-        rule, remedy = (
-            f"cannot be read or written ({name})",
-            "Check the disk, and who may write the file",
-        )
+        rule = f"cannot be read or written ({name})"
+        remedy = "Check the disk, and who may write the file"
         return Refused("store_failed", self.path, rule, None, remedy)
 
 

@@ -150,7 +150,9 @@ class Study(Hinting):
         if self._repeat is not None:
             with log.within():
                 _check_repeat(stated)
-            largest = _largest_epsilon(stated)
+            tables = [*stated["attributes"].values(), stated.get("ask", {})]
+            numbers = [e for t in tables if isinstance(e := t.get("epsilon"), int | float)]
+            largest = float(max(numbers, default=0.0))
             # Once, and not for each question; groups may have other epsilons, each its own study.
             if largest >= self._repeat["forever"] and "groups" not in stated:
                 rule = f"must be larger than the epsilon of one round, which is {largest!r}"
@@ -180,7 +182,7 @@ class Study(Hinting):
             check_design(self.design, self.public)
         log.refuse()
         if self._repeat is not None and self.budget is not None:
-            of_values = self._of_values.total
+            of_values = self.spent["epsilon_of_values"]
             if of_values > self.budget:
                 rule = (
                     "is exceeded: if all answers of a person change in the same rounds, and change "
@@ -384,11 +386,6 @@ class Study(Hinting):
         return [of for mechanisms in mechanisms_of for of in permanent_of_people(mechanisms)]
 
     @property
-    def _of_values(self) -> Guarantee:
-        """What all reports of a person tell whose answers all change."""
-        return of_changed_answers(self.permanent)[1]
-
-    @property
     def draw_digest(self) -> str:
         """What names the draw of a person's questions: who has drawn under it keeps the draw.
 
@@ -441,7 +438,9 @@ class Study(Hinting):
             "delta": self.delta,
             "rounds": self.rounds,
             "epsilon_of_rounds": self.epsilon_of_rounds,
-            "epsilon_of_values": self.epsilon if self.rounds == 1 else self._of_values.total,
+            "epsilon_of_values": self.epsilon
+            if self.rounds == 1
+            else of_changed_answers(self.permanent)[1].total,
         }
 
     @property
@@ -1072,13 +1071,6 @@ def _check_repeat(data: Mapping[str, Any]) -> None:
                     "value in each round"
                 )
                 raise broken(("attributes", name, key), rule, None, f'Leave out the key "{key}"')
-
-
-def _largest_epsilon(data: Mapping[str, Any]) -> float:
-    """The largest epsilon of one round that a study states as a number; 0 where it states none."""
-    tables = [*data["attributes"].values(), data.get("ask", {})]
-    stated = [table.get("epsilon") for table in tables]
-    return max((float(each) for each in stated if isinstance(each, int | float)), default=0.0)
 
 
 _NOT_WITH_ASK = {
