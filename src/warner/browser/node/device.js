@@ -71,7 +71,7 @@ function memoOf(survey, name, answer, folder, kept) {
     const [of, report] = String(kept(join(folder, `${series}-${i}.memo`), draw)).split(" ");
     if (of === String(index)) return Buffer.from(report, "hex");
   }
-  throw new Refusal("memo_full", name, "has a new answer more than values in [repeat] allows, so nothing is sent");
+  throw new Refusal("memo_full", name, "has one answer more than values in [repeat] allows, so nothing was sent");
 }
 
 /** Say why a later call may do what this one could not: perhaps an address or a port is wrong. */
