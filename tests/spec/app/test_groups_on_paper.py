@@ -263,17 +263,25 @@ def test_the_extended_crosswise_design_is_planned_as_one_card() -> None:
 _PAPER = "ward,same,different\nn,380,220\nr,260,240\no,210,190\n"
 
 
-def test_columns_of_counts_that_make_groups_are_named(
+def test_columns_of_counts_that_make_groups_are_named_and_a_page_has_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rejects a page of all people that leaves out the column ward without a word."""
+    """Rejects a page of the table without the wards that the page of its tally has."""
     monkeypatch.chdir(tmp_path)
     Path("paper.csv").write_text(_PAPER)
     unused = (
         "paper.csv: Columns that are not used: ward. To compare groups of people by these columns, "
     )
     card = ("paper.csv", "--design", "crosswise:1/4")
-    assert f"{unused}add --by ward." in run("report", *card, "-o", "p.html").stderr
+    assert "not used" not in run("report", *card, "-o", "p.html").stderr
+    assert "By ward" in Path("p.html").read_text()
+    study = '[attributes.said]\nvalues = ["no", "yes"]\ndesign = "crosswise:1/4"\n'
+    Path("s.toml").write_text(study + '[public.ward]\nvalues = ["o", "n", "r"]\n')
+    run("tally", "--counts", "paper.csv", "--study", "s.toml", "-o", "paper.json")
+    for file in ("paper.csv", "paper.json"):
+        run("report", file, "--study", "s.toml", "-o", f"{file}.html")
+    of_table, of_tally = (Path(f"paper.{each}.html").read_text() for each in ("csv", "json"))
+    assert "By ward" in of_tally and of_table == of_tally
     assert f"{unused}add --by ward." in run("estimate", *card).stderr
     for more in (["--by", "ward"], ["--total"]):
         assert "not used" not in run("estimate", *card, *more).stderr

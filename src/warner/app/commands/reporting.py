@@ -200,7 +200,7 @@ def report(
             require_typst()
         refuse_overwriting(output, *tallies, *([study] if study else []))
     allowed = allow_equal, allow_simulated, allow_implausible
-    together = paper.tallies(tallies, [*columns, *paper.not_groups] or None, *allowed, only)
+    together = paper.tallies(tallies, [*columns, *paper.not_groups], *allowed, only)
     refuse_questions(columns, together)
     if loaded is not None:
         require_study_of_tallies(chosen_tallies(together, only), loaded, str(study))
