@@ -418,9 +418,17 @@ class OnPaper:
         names = other_columns(path, [])
         reports = [attribute_columns(n, m).values() for n, m in self.study.mechanisms.items()]
         if {"report", *itertools.chain(*reports)}.isdisjoint(names):
-            first = next(iter(cards))
-            rule = f"has no column {' and no column '.join(map(repr, cards))} with what people said"
-            remedy = f"Give the column with what people said the name of its question, {first}"
+            words = dict.fromkeys(word for card in cards.values() for word in card.report_words)
+            of_words = series([*map(repr, words)], "and")
+            rule = (
+                f"has no column {' and no column '.join(map(repr, cards))} with what people "
+                f"said, and no columns {of_words} with the numbers of people who said so"
+            )
+            card = series([*dict.fromkeys(card.text for card in cards.values())], "and")
+            remedy = (
+                f"Rename the columns. In the study people had {card}: if they had another card, "
+                "correct the study"
+            )
             raise FileError(path, rule, None, remedy)
 
     @staticmethod

@@ -432,7 +432,8 @@ def _places(path: str, names: list[str]) -> tuple[list[int], tuple[str, ...]]:
         rule = f"must have the columns {', '.join(COLUMNS)}, and {BY}NAME for public columns"
         remedy = (
             "Export the result of the statement that 'warner sql' prints, with the names of its "
-            "columns. Counts that were made by hand need the columns attribute, value and count"
+            "columns. Counts that were made by hand need a column for each word of the card, or "
+            "the columns attribute, value and count"
         )
         raise FileError(path, rule, None, remedy)
     by = tuple(names[i][len(BY) :] for i in others)

@@ -144,6 +144,12 @@ def test_a_table_whose_question_has_another_name_is_told_which_column_is_missing
     counts = _counts("counts.csv", "district,no,yes", "{0},{1},{2}")
     refused = run("tally", counts, "--study", "drugs.toml", "-o", "t.json", ok=False).stderr
     assert "If the table has counts, write --counts before the name of the file" in refused
+    # Counts of yes and no are none of a card that says other words.
+    crosswise = Path("drugs.toml").read_text().replace("forced:1/6,1/6", "crosswise:1/4")
+    Path("crosswise.toml").write_text(crosswise)
+    refused = run("estimate", counts, "--study", "crosswise.toml", ok=False).stderr
+    assert "no columns 'different' and 'same' with the numbers of people who said so" in refused
+    assert "In the study people had crosswise:1/4: if they had another card" in refused
 
 
 def test_what_people_randomised_on_paper_is_not_randomised_again() -> None:
