@@ -361,16 +361,26 @@ def _protected_answers(numerators: np.ndarray) -> np.ndarray:
     return np.asarray(~(possible & ~from_all).any(axis=0))
 
 
+def begins_with_yes(labels: Sequence[object]) -> bool:
+    """Whether two answers are yes and no, in this order.
+
+    >>> begins_with_yes(["ja", "nein"]), begins_with_yes(["never", "often"])
+    (True, False)
+    """
+    first, second = map(_plain, labels)
+    return first in _YES_WORDS or (second in _NO_WORDS and first not in _NO_WORDS)
+
+
 def two_answers(domain: Domain | None) -> Domain:
     """The domain of a question with no and yes, refused where it has other values."""
     domain = Categorical(YES_OR_NO) if domain is None else domain
     require_domain(domain)
     if domain.size != 2:
         rule = "must have two answers, no and yes"
-        raise ArgumentError("domain", rule, f"{domain.size}", "For more answers use ForcedResponse")
-    first, second = domain.labels
-    ends_with_no = _plain(second) in _NO_WORDS and _plain(first) not in _NO_WORDS
-    if ends_with_no or _plain(first) in _YES_WORDS:
+        remedy = "For more answers use ForcedResponse, such as forced:1/10"
+        raise ArgumentError("domain", rule, f"{domain.size}", remedy)
+    if begins_with_yes(domain.labels):
+        first, second = domain.labels
         rule = "must have the answer no first, and then yes"
         remedy = f"Write values = {[str(second), str(first)]}"
         raise ArgumentError("domain", rule, f"{first!r}, {second!r}", remedy)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -219,7 +220,13 @@ def new(
     asks = sys.stdin.isatty() if ask is None else ask
     questions: tuple[list[Question], list[Question]]
     left: list[str] = []
-    if secret is None and answers is None:
+    named = [text.partition("=")[0] for texts in per_column.values() for text in texts]
+    if answers is not None and secret is None and not Path(answers).exists():
+        remedy = f"Without such a file, write --secret {shlex.quote(answers)}"
+        if answers.lower().endswith(".toml"):
+            remedy = f"To write the study to {answers}, write -o {shlex.quote(answers)}"
+        raise ArgumentError("ANSWERS", "must be a file of answers", show(answers), remedy)
+    if secret is None and answers is None and public is None and not named:
         title = ask_title() if title is None else title
         questions = ask_all()
     else:
@@ -230,7 +237,12 @@ def new(
         beside = names_in("--public", public)
         if not names:
             rule = "must name the columns whose answers are to be protected"
-            raise ArgumentError("--secret", rule, None, "For example --secret smokes")
+            example = shlex.quote(named[0] if named else "smokes")
+            raise ArgumentError("--secret", rule, None, f"For example --secret {example}")
+        if answers is None and (texts := [name for name in names if "=" in name]):
+            name, _, text = texts[0].partition("=")
+            remedy = f"Write --secret {name} --label {shlex.quote(f'{name}={text}')}"
+            raise ArgumentError("--secret", "must have names without =", show(texts[0]), remedy)
         if both := ", ".join(name for name in beside if name in names):
             rule = "must not name a column that --secret names too"
             remedy = f"Leave {both} out of --public, or out of --secret"
@@ -259,7 +271,7 @@ def new(
         epsilon=repr(epsilon),
         asks_one=len(casefolded) >= LEAST_TO_ASK_ONE
         and QUESTIONS not in casefolded
-        and not per_column["design"],
+        and not any("design" in question.options for question in questions[0]),
     )
     study = study if people is None else with_mechanisms(study, people)
     write_text(study.text(), output)

@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar, get_args
 
 import click
@@ -27,6 +28,7 @@ from warner.app.new_study.text import (
 from warner.app.terminal import note
 from warner.design.proposal import Proposal, propose
 from warner.designs import from_text
+from warner.designs.paper import YES_OR_NO, begins_with_yes
 from warner.domains import Categorical
 from warner.io.read_answers import Contents, Kind, contents_of, kinds_of
 from warner.studies.study import Study
@@ -39,7 +41,8 @@ _KINDS: dict[str, Kind] = {
     "places": "cells",
     "dates": "dates",
 }
-_SECRET = ("labels", "whole numbers", "decimals", "places")
+_ON_PAPER = "yes or no on paper"
+_SECRET = ("labels", "whole numbers", "decimals", "places", _ON_PAPER)
 _PUBLIC = ("labels", "whole numbers", "dates")
 
 
@@ -132,8 +135,12 @@ def ask_all() -> tuple[list[Question], list[Question]]:
         sort = f"{name}: secret (randomised) or public (not protected)"
         is_public = _choose(sort, ("secret", "public")) == "public"
         kinds = _PUBLIC if is_public else _SECRET
-        kind = _KINDS[_choose(f"{name}: kind of answers ({', '.join(kinds)})", kinds)]
-        question = complete(Question(name, kind), is_public)
+        kind = _choose(f"{name}: kind of answers ({', '.join(kinds)})", kinds)
+        question = Question(name, _KINDS.get(kind, "labels"))
+        if kind == _ON_PAPER:
+            read = partial(with_design, question)
+            question = ask_until(f"{name}: the design of the card", read, "crosswise:1/4")
+        question = complete(question, is_public)
         (public if is_public else secret).append(question)
 
 
@@ -216,7 +223,10 @@ def stated(
 
 def with_design(question: Question, text: str) -> Question:
     """The question with the design of a card, and its answers unless others are said."""
-    design = from_text(text, None if question.labels is None else Categorical(question.labels))
+    labels = question.labels
+    if labels is not None and len(labels) == len(YES_OR_NO) and begins_with_yes(labels):
+        labels = labels[::-1]  # as the chances of cards are stated
+    design = from_text(text, None if labels is None else Categorical(labels))
     return replace(
         question, labels=tuple(design.domain.labels), options={**question.options, "design": text}
     )

@@ -58,6 +58,7 @@ def toml_key(name: str) -> str:
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 _NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _GRID = re.compile(r"([0-9]{1,6})x([0-9]{1,6})(?::(.+))?")
+_FROM_TO = re.compile(r"([0-9.]+) ?(?:-|\N{EN DASH}|to|[.]{2}|,) ?([0-9.]+)")
 _MOST_CODES = 10_000  # that a range of labels stands for
 _ONE_PAIR = 2  # items, of which there is one pair only
 _BINS = 30  # about so many parts of an interval
@@ -183,8 +184,14 @@ def with_labels(question: Question, labels: Sequence[str], is_copied: bool = Fal
     """The question with its labels, as numbers or truth values where all of them are."""
     if len(set(labels)) < max(2, len(labels)) or not all(labels):
         rule = "must have two or more different labels, separated by commas"
-        got = None if is_copied else show(", ".join(labels))
-        raise ArgumentError(question.name, rule, got)
+        if is_copied:
+            raise ArgumentError(question.name, rule)
+        written = ", ".join(labels)
+        listed_otherwise = ",".join(re.split(r"\s*[/;|]\s*", written))
+        remedy = f"Write {listed_otherwise}" if listed_otherwise != written else None
+        if limits := _FROM_TO.fullmatch(written):
+            remedy = f"For numbers, give their range: {limits[1]}:{limits[2]}"
+        raise ArgumentError(question.name, rule, show(written), remedy)
     if (pair := alike(labels)) is not None:
         raise ArgumentError(question.name, ALIKE, None if is_copied else pair, DIFFER)
     labels_read: tuple[str | int | bool, ...] = tuple(labels)
@@ -204,7 +211,8 @@ def with_range(question: Question, text: str, is_copied: bool = False) -> Questi
     if not is_good or (bins and not re.fullmatch("[1-9][0-9]{0,7}", bins)):
         rule = "must have two limits, the smaller limit first, such as 0:60"
         got = None if is_copied else show(text)
-        remedy = None
+        both = _FROM_TO.fullmatch(text)
+        remedy = f"Write {both[1]}:{both[2]}" if both else None
         if bins:
             remedy = "A third number says for how many equal parts shares are estimated: 0:60:30"
         raise ArgumentError(question.name, rule, got, remedy)

@@ -184,6 +184,10 @@ def test_a_file_is_replaced_only_if_told_and_never_the_answers(here: Path) -> No
         ),
         ((*ASKED, "--values", "smoke=a,b"), "must be one of smokes, units, condition, hospital"),
         ((*ASKED, "--values", "smokes=a,a"), "smokes: must have two or more different labels"),
+        ((*ASKED, "--values", "smokes=yes/no"), "separated by commas; got 'yes/no'. Write yes,no."),
+        ((*ASKED, "--values", "smokes=yes; no"), "Write yes,no."),
+        ((*ASKED, "--values", "units=0-60"), "For numbers, give their range: 0:60."),
+        ((*ASKED, "--range", "units=0-60"), "got '0-60'. Write 0:60."),
         ((*ASKED, "--range", "units=60:0"), "units: must have two limits, the smaller limit first"),
         (
             (*ASKED, "--range", "units=0:1", "--values", "units=1,2"),
@@ -219,6 +223,26 @@ def test_no_file_and_a_name_that_no_study_can_have() -> None:
         "Error: --values-from-data: can be used only with a file of answers. Name the file: warner"
     )
     assert said in refused
+
+
+@pytest.mark.parametrize(
+    "typed, complaint",
+    [
+        (["Do you smoke?"], "Without such a file, write --secret 'Do you smoke?'."),
+        (["study.toml"], "To write the study to study.toml, write -o study.toml."),
+        (
+            ["--secret", "smokes=Do you smoke?"],
+            "Write --secret smokes --label 'smokes=Do you smoke?'.",
+        ),
+        (["--design", "smokes=crosswise:1/4"], "For example --secret smokes."),
+    ],
+)
+def test_a_question_in_the_place_of_a_file_or_of_a_name_is_told_its_option(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: list[str], complaint: str
+) -> None:
+    """Rejects a study of the question "smokes=Do you smoke?", and options that nobody read."""
+    monkeypatch.chdir(tmp_path)
+    assert complaint in run("new", *typed, ok=False).stderr
 
 
 def test_coordinates_and_dates_have_the_comment_that_helps(here: Path) -> None:
@@ -322,3 +346,6 @@ def test_answers_are_those_of_the_card(tmp_path: Path) -> None:
     card = "said=forced:never=0.1,once=0.05,often=0.05"
     run("new", "-o", str(path), "--secret", "said", "--design", card)
     assert 'values = ["never", "once", "often"]' in path.read_text()
+    asked = ("--secret", "q", "--values", "q=ja,nein", "--design", "q=crosswise:1/4", "--force")
+    run("new", "-o", str(path), *asked)
+    assert 'values = ["nein", "ja"]' in path.read_text()

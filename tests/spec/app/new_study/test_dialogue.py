@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from tests.spec.app._command import run
 from warner import Study
 from warner.app.cli import main
+from warner.designs import Crosswise
 
 ALL = """\
 Habits
@@ -67,6 +68,16 @@ def test_without_a_file_everything_is_asked() -> None:
         "home": "Where do you live?",
     }
     assert study.draw is not None and study.draw.domain.shape == (2, 61, 16, 12)
+
+
+def test_a_question_on_paper_is_asked_for_its_card() -> None:
+    """Rejects a dialogue at whose end nobody can print a sheet."""
+    typed = "Club\ndoped\n\nyes\ncrosswise:1/0\ncrosswise:1/6\nHave you doped?\n\n"
+    said = run("new", "-o", "study.toml", text=typed).stderr
+    assert "p: must be a chance; got '1/0'" in said
+    assert Study.load("study.toml").mechanisms["doped"] == Crosswise("1/6")
+    assert Study.load("study.toml").labels == {"doped": "Have you doped?"}
+    assert "Next: warner study sheet study.toml" in said
 
 
 def test_with_a_file_what_is_not_stated_is_asked() -> None:
