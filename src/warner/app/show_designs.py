@@ -277,7 +277,11 @@ def show_on_paper(planned: Sequence[PlannedDesign]) -> None:
     if len(planned) == 1 and first.by is None:
         show_plan(first.text, first.ranking, first.design, first)
         return
-    notes = ["The smaller the epsilon of a design, the more it protects people."]
+    notes = [
+        "The smaller the epsilon of a design, the more it protects people.",
+        "Column of 100 no, yes: how many of 100 people whose answer is no say the word, and of 100 "
+        "whose answer is yes.",
+    ]
     if first.by is not None:
         notes.append(
             "For each kind of draw, the table shows the chances that protect most and still give "

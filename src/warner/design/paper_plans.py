@@ -14,11 +14,12 @@ import numpy as np
 
 from warner._core.errors import ArgumentError
 from warner._core.table import Column, Table, as_text
+from warner._core.text import of_hundred
 from warner.design.charts import DrawnWidths, people_drawn
 from warner.design.default_errors import is_same_law, law_of
 from warner.design.planning import Plan, RankedMechanism, WantedDifference
 from warner.designs import PaperDesign, from_text
-from warner.designs.chances import DEVICES, usual_chances
+from warner.designs.chances import DEVICES, draw_with, usual_chances
 from warner.domains import Domain
 from warner.mechanisms import Mechanism
 from warner.results.intervals import normal_quantile
@@ -176,6 +177,18 @@ class PlannedDesign:
                     return made
         return None
 
+    @property
+    def _said(self) -> dict[str, Any]:
+        """The outcomes of the draw, and of 100 people with each answer how many say a word."""
+        drawn, table = self.design.drawn, self.design.probabilities()
+        said: dict[str, Any] = {}
+        if drawn:
+            said["draw"] = ", or ".join(draw_with(drawn, self.by).when)
+        if table.shape == (2, 2):
+            of_no, of_yes = (of_hundred(float(share)) for share in table[1])
+            said["of_hundred"] = f"{of_no}, {of_yes} {self.design.report_words[1]}"
+        return said
+
     def row(self) -> dict[str, Any]:
         """What a file says of the design."""
         hardest = self.hardest
@@ -184,6 +197,7 @@ class PlannedDesign:
             "by": self.by,
             "epsilon": self.design.requested,
             "protects": self.protected,
+            **self._said,
             "people": self.result.people if hardest is None else hardest.people,
             "power": self.result.power if hardest is None else hardest.power,
         }
@@ -257,6 +271,8 @@ def table_of_designs(planned: Sequence[PlannedDesign]) -> Table:
         Column("by", "drawn with", priority=2 if any(each.by is None for each in planned) else 0),
         Column("epsilon", unit="epsilon"),
         Column("protects"),
+        Column("draw", priority=2),
+        Column("of_hundred", "of 100 no, yes", priority=2),
         Column("share", unit="data"),
         *(Column(key, f"{n:,}", "half_width") for key, n in widths.items()),
         Column("wanted_width", unit="data"),

@@ -41,6 +41,10 @@ class _OfOneChance(PaperDesign):
     def parameters(self) -> dict[str, Any]:
         return {"p": str(self.p)}
 
+    @property
+    def drawn(self) -> Sequence[Fraction]:
+        return [self.p]
+
 
 class Warner(_OfOneChance):
     """Warner's design: a draw decides whether a person says the true answer or its opposite.
@@ -74,7 +78,7 @@ class Warner(_OfOneChance):
 
     def _rules(self, question: str | None, by: str | None, answers: Answers) -> Rules:
         no, yes = self.words_on_card(answers)
-        draw = draw_with([self.p], by)
+        draw = draw_with(self.drawn, by)
         steps = (
             f"Read the question: {question or _A}",
             draw.what,
@@ -175,14 +179,18 @@ class ForcedResponse(PaperDesign):
         pairs = pairs[::-1] if self._named else pairs
         return f"{self.short_name}:{','.join(f'{word}={in_days(each)}' for word, each in pairs)}"
 
+    @property
+    def drawn(self) -> Sequence[Fraction]:
+        return [f for f in (self.chances[::-1] if self._named else self.chances) if f]
+
     def _rules(self, question: str | None, by: str | None, answers: Answers) -> Rules:
         words = self.words_on_card(answers)
         order = list(zip(words, self.chances, strict=True))
-        instructed = [(word, f) for word, f in (order[::-1] if self._named else order) if f]
-        draw = draw_with([f for _, f in instructed], by)
+        instructed = [word for word, f in (order[::-1] if self._named else order) if f]
+        draw = draw_with(self.drawn, by)
         rules = [
             f'If {when}, your box is "{word}", whatever the truth is.'
-            for (word, _), when in zip(instructed, draw.when, strict=True)
+            for word, when in zip(instructed, draw.when, strict=True)
         ]
         steps = (
             f"Read the question: {question or _A}",
@@ -201,7 +209,7 @@ class _TwoQuestions(_OfOneChance):
     boxes: ClassVar[tuple[tuple[str, str], ...]]
 
     def _rules(self, question: str | None, by: str | None, answers: Answers) -> Rules:
-        draw = draw_with([self.p], by)
+        draw = draw_with(self.drawn, by)
         steps = (
             f"Question A: {question or 'the sensitive question'}",
             f"{draw.what} Question B (only you know it): {draw.asked}",
@@ -326,9 +334,13 @@ class Unrelated(PaperDesign):
     def parameters(self) -> dict[str, Any]:
         return {"p": str(self.p), "q": str(self.q)}
 
+    @property
+    def drawn(self) -> Sequence[Fraction]:
+        return [self.p]
+
     def _rules(self, question: str | None, by: str | None, answers: Answers) -> Rules:
         no, yes = self.words_on_card(answers)
-        draw, other = draw_with([self.p], by), draw_with([self.q])
+        draw, other = draw_with(self.drawn, by), draw_with([self.q])
         if draw.is_birthday and other.is_birthday:
             draw = draw.of_another()
         again = " this time" if draw.what == other.what else ""
@@ -465,7 +477,7 @@ class Mangat(_OfOneChance):
 
     def _rules(self, question: str | None, by: str | None, answers: Answers) -> Rules:
         no, yes = self.words_on_card(answers)
-        draw = draw_with([self.p], by)
+        draw = draw_with(self.drawn, by)
         steps = (
             f"Read the question: {question or _A}",
             draw.after("Whatever your answer is,"),

@@ -187,6 +187,11 @@ class PaperDesign(TableMechanism):
         values = ",".join(in_days(value) for value in self.parameters().values())
         return f"{self.short_name}:{values}"
 
+    @property
+    def drawn(self) -> Sequence[Fraction]:
+        """The chances of the outcomes that the card names, of one draw; none of packs of cards."""
+        return []
+
     def thresholds(self) -> dict[str, str]:
         rows = [" ".join(map(str, row)) for row in self.probabilities().tolist()]
         return {"table": "; ".join(rows)}

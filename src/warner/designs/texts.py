@@ -48,6 +48,14 @@ EXAMPLES = {
 }
 
 
+# Designs that people draw with each of these without effort, the usual one first.
+BY_DEVICE = {
+    "coin": ("crosswise:1/4", "forced:1/4,1/4"),
+    "die": ("forced:1/6,1/6", "crosswise:1/6", "crosswise:1/3", "warner:5/6"),
+    "dice": ("crosswise:1/12", "forced:1/12,1/12"),
+    "birthday": ("crosswise:59/365", "crosswise:90/365"),
+    "cards": ("crosswise:1/5", "crosswise:1/10"),
+}
 # Examples of designs, by the names that RRreg has for them, in lower case.
 _IN_RRREG = {
     "uqtknown": EXAMPLES["unrelated"],
@@ -98,8 +106,10 @@ def from_text(text: str, domain: Domain | None = None) -> PaperDesign:
         remedy = near or "For example crosswise:1/4"
         if (in_rrreg := _IN_RRREG.get(name)) is not None:
             remedy = f"RRreg's {text.partition(':')[0].strip()} is for example {in_rrreg} here"
-        if not near and name.startswith(("die", "dice")):
-            remedy = "For a die with one number for yes and one for no, write forced:1/6,1/6"
+        if name in BY_DEVICE:
+            remedy = (
+                f"For example {BY_DEVICE[name][0]}. To see others, run: warner plan --design {name}"
+            )
         raise ArgumentError("design", rule, show(text), remedy)
     if cls is ForcedResponse:
         return _forced(text, *_values(text, EXAMPLES[name]), domain)

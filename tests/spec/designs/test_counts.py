@@ -20,6 +20,7 @@ from tests.spec.app._command import run
 from warner.app.cli import main
 from warner.design.paper_plans import designs_of_width
 from warner.designs import from_text
+from warner.designs.texts import BY_DEVICE
 from warner.errors import ArgumentError, StudyError
 from warner.io.counts_by_hand import refuse_one_column
 
@@ -544,6 +545,24 @@ def test_widths_of_more_than_two_answers_are_the_widest() -> None:
         assert f"{option[0]}: cannot be used with --loss l1, because intervals" in refused
 
 
+def test_a_device_lists_designs_that_a_sheet_draws_with_it() -> None:
+    """Rejects chances under a device for which the sheet asks for another one."""
+    for device, texts in BY_DEVICE.items():
+        rows = run("plan", "--design", device, "--wide").stdout
+        for text in texts:
+            design = from_text(text)
+            assert design.card().brings == design.card(by=device).brings
+            assert design.text in rows
+    said = run("plan", "--design", "birthday", "--design", "die", "--wide").stdout
+    row = next(line for line in said.splitlines() if line.startswith("crosswise:90/365"))
+    # 90 of 365 days and 1 - 90/365 = 75 of 100; (1.96 / .05)^2 (1/4) / (1 - 180/365)^2 = 1,500
+    assert "from 1 January to 31 March  " in row and "75, 25 same" in row
+    assert row.endswith(" 1,500")
+    assert "the die shows 1, or the die shows 2  " in said and "17, 83 yes" in said
+    refused = run("new", "--secret", "q", "--design", "q=die", ok=False).stderr
+    assert "For example forced:1/6,1/6. To see others, run: warner plan --design die" in refused
+
+
 def test_a_file_of_planned_designs_has_the_columns_of_the_table(tmp_path: Path) -> None:
     path = tmp_path / "compare.csv"
     options = ("--design", "crosswise:1/4", "--design", "forced:yes=1/6,no=1/12", "--people", "800")
@@ -551,7 +570,7 @@ def test_a_file_of_planned_designs_has_the_columns_of_the_table(tmp_path: Path) 
     rows = list(csv.DictReader(io.StringIO(path.read_text())))
     assert [row["design"] for row in rows] == ["forced:yes=1/6,no=1/12", "crosswise:1/4"]
     assert list(rows[0]) == [
-        *("design", "epsilon", "share", "width", "width_400", "width_150"),
+        *("design", "epsilon", "draw", "of_hundred", "share", "width", "width_400", "width_150"),
         *("wanted_width", "people_for_width"),
     ]
     assert float(rows[1]["epsilon"]) == pytest.approx(math.log(3))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -16,7 +17,7 @@ from warner._core.checks import unknown
 from warner._core.errors import ArgumentError, WarnerError
 from warner._core.progress import steps
 from warner._core.table import as_text
-from warner._core.text import canonical, visible
+from warner._core.text import canonical, series, visible
 from warner.app import terminal
 from warner.app.commands.options import (
     Below1,
@@ -76,7 +77,7 @@ from warner.design.proposal import DEFAULT_WIDTH, around
 from warner.design.schemes import clusters as find_clusters, gain_of_one
 from warner.design.shuffling import shuffled
 from warner.designs import PaperDesign, from_text
-from warner.designs.texts import BOTH_CARDS, NAMES_OF_GROUPS, name_of, on_one_card
+from warner.designs.texts import BOTH_CARDS, BY_DEVICE, NAMES_OF_GROUPS, name_of, on_one_card
 from warner.domains import Items
 from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, from_header
 from warner.mechanisms.one_of import permanent_of
@@ -95,7 +96,9 @@ from warner.studies.study import Study
     help="A design on paper, such as crosswise:1/4, in place of a study file. It is compared "
     "with the best way of randomising that protects people as much. Repeat the option to "
     "compare several designs. If you leave out the chances, as in crosswise, the command "
-    "chooses the chances that protect most and still make intervals as narrow as --width says.",
+    "chooses the chances that protect most and still make intervals as narrow as --width says. "
+    f"In place of a design, {series([*BY_DEVICE], 'or')} lists designs that are usual with this "
+    "draw.",
 )
 @click.option(
     "--people",
@@ -474,7 +477,7 @@ def _plan_on_paper(texts: tuple[str, ...], output: Output, choices: Mapping[str,
     share = choices["share"] if is_given("share") else 0.5
     people, effect = choices["people"], choices["design_effect"]
     stated: list[tuple[str, str | None, PaperDesign]] = []
-    for text in texts:
+    for text in itertools.chain.from_iterable(BY_DEVICE.get(each, [each]) for each in texts):
         # Both cards together err as much as one card.
         one_card = on_one_card(text)
         prefix = "" if one_card == text else BOTH_CARDS.removesuffix(name_of(one_card))
