@@ -426,8 +426,8 @@ class OnPaper:
             )
             card = series([*dict.fromkeys(card.text for card in cards.values())], "and")
             remedy = (
-                f"Rename the columns. In the study people had {card}: if they had another card, "
-                "correct the study"
+                "Rename the columns, or delete a title above their names. In the study people had "
+                f"{card}: if they had another card, correct the study"
             )
             raise FileError(path, rule, None, remedy)
 

@@ -269,7 +269,7 @@ def _people(where: str, name: str, text: str) -> int:
         return int(text.partition(".")[0])
     rule, remedy = f"{name} must be a whole number of people", "Write only digits, such as 1200"
     if not text:
-        remedy = "Write 0 in place of the empty cell if there was nobody"
+        remedy = "Write 0 in place of the empty cell if there was nobody, or delete a line of notes"
     if "%" in text or _SHARE.fullmatch(text):
         remedy = "Write the number of people, not a percentage"
     raise FileError(where, rule, None, remedy)

@@ -404,28 +404,22 @@ def limits_of(constraint: str, whole: bool = True) -> tuple[str, str] | None:
     >>> limits_of(". > 3"), limits_of(". > 3 or . = 0"), limits_of(". < ${age} and . > 0")
     (None, None, None)
     """
-    low: Decimal | None = None
-    high: Decimal | None = None
+    lows: list[Decimal] = []
+    highs: list[Decimal] = []
     for comparison in re.split(r"\band\b", constraint.replace("(", " ").replace(")", " ")):
         after, before = _AFTER.fullmatch(comparison.strip()), _BEFORE.fullmatch(comparison.strip())
-        if after is not None:
-            sign, number = after[1], Decimal(after[2])
-        elif before is not None:
-            sign, number = _TURNED[before[2]], Decimal(before[1])
-        else:
+        if after is None and before is None:
             return None
-        step = Decimal(1) if whole and sign in ("<", ">") and number % 1 == 0 else Decimal(0)
-        if sign.startswith(">"):
-            bound = number + step
-            bound = bound.to_integral_value("ROUND_CEILING") if whole else bound
-            low = bound if low is None else max(low, bound)
-        else:
-            bound = number - step
-            bound = bound.to_integral_value("ROUND_FLOOR") if whole else bound
-            high = bound if high is None else min(high, bound)
-    if low is None or high is None or low >= high:
+        sign, number = after.groups() if after else (_TURNED[before[2]], before[1])  # type: ignore[index]
+        is_low, bound = sign.startswith(">"), Decimal(number)
+        if whole:
+            step = int(sign in ("<", ">") and bound % 1 == 0)
+            bound = bound.to_integral_value("ROUND_CEILING" if is_low else "ROUND_FLOOR")
+            bound += step if is_low else -step
+        (lows if is_low else highs).append(bound)
+    if not lows or not highs or max(lows) >= min(highs):
         return None
-    return f"{low:f}", f"{high:f}"
+    return f"{max(lows):f}", f"{min(highs):f}"
 
 
 def _ranged(question: Question, parameters: Mapping[str, Any]) -> Question:
