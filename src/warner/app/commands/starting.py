@@ -20,6 +20,7 @@ from warner.app.commands.options import (
     Output,
     force,
     generator,
+    refuse_given,
     study_file,
     study_output,
     table_of_rows,
@@ -208,23 +209,19 @@ def new(
         warner new -o paper.toml --secret smokes --design smokes=crosswise:1/4
     """
     refuse_existing(output, answers, force)
-    of_answers = {
-        "values-from-data": values_from_data,
-        "copy": copy is not None,
-        "rounded": rounded,
-    }
-    if answers is None and any(of_answers.values()):
-        option = next(name for name, is_given in of_answers.items() if is_given)
-        rule = "can be used only with a file of answers"
-        raise ArgumentError(f"--{option}", rule, None, "Name the file: warner new ANSWERS")
+    if answers is None:
+        rule, remedy = (
+            "can be used only with a file of answers",
+            "Name the file: warner new ANSWERS",
+        )
+        refuse_given(["values_from_data", "copy", "rounded"], rule, remedy)
     asks = sys.stdin.isatty() if ask is None else ask
     questions: tuple[list[Question], list[Question]]
     left: list[str] = []
     named = [text.partition("=")[0] for texts in per_column.values() for text in texts]
     if answers is not None and secret is None and not Path(answers).exists():
-        remedy = f"Without such a file, write --secret {shlex.quote(answers)}"
-        if answers.lower().endswith(".toml"):
-            remedy = f"To write the study to {answers}, write -o {shlex.quote(answers)}"
+        option = "-o" if answers.lower().endswith(".toml") else "--secret"
+        remedy = f"Without such a file, write {option} {shlex.quote(answers)}"
         raise ArgumentError("ANSWERS", "must be a file of answers", show(answers), remedy)
     if secret is None and answers is None and public is None and not named:
         title = ask_title() if title is None else title
@@ -282,10 +279,9 @@ def new(
 
 def about_parts(question: Question) -> str:
     """The sentence on equal parts of whole numbers, which do not fill them evenly; else ""."""
-    if question.bins is None or question.limits is None or question.kind != "integers":
-        return ""
-    low, high = question.limits
-    if not (low.lstrip("-").isdecimal() and high.lstrip("-").isdecimal()):
+    low, high = question.limits or ("", "")
+    is_whole = low.lstrip("-").isdecimal() and high.lstrip("-").isdecimal()
+    if question.bins is None or question.kind != "integers" or not is_whole:
         return ""
     return (
         f"WARNING: {question.name} has whole numbers. But its shares will be estimated as if the "
@@ -311,9 +307,9 @@ def tell(study: FirstStudy, output: str, source: str | None, notes: Sequence[str
         budget = "on paper"
     said = [
         f"{where}: {plural(len(study.secret), 'question', 'questions')} and "
-        f"{plural(len(study.public), 'public column', 'public columns')}; {budget}."
+        f"{plural(len(study.public), 'public column', 'public columns')}; {budget}.",
+        *notes,
     ]
-    said += notes
     if study.copied:
         said.append(
             f"WARNING: values of {listed(study.copied)} were copied from {source}. {COPIED}"
@@ -338,10 +334,6 @@ def tell(study: FirstStudy, output: str, source: str | None, notes: Sequence[str
         note(visible(line).replace("\n", " "))
 
 
-# -----------------------------------------------------------------------------------------------
-# The command that demonstrates all steps.
-
-
 @click.command()
 @click.option(
     "-o",
@@ -362,10 +354,6 @@ def demo(output: str, seed: int | None) -> None:
     Adult. Both are randomised with epsilon = 1.
     """
     demonstration.run(Path(output), generator(seed), simulation=seed is not None)
-
-
-# -----------------------------------------------------------------------------------------------
-# The commands on study files: study from-xlsform, and study embed.
 
 
 @click.group(cls=GroupInWholeSentences)
@@ -493,11 +481,14 @@ def sheet(
     write_report(content, output, suffix)
     if counts is not None:
         empty = counts_to_fill(stated, asked_questions)
-        if counts.lower().endswith(EXCEL):
-            write_whole(counts, empty.xlsx())
-            say_written(counts)
-        else:
-            write_text(empty.csv(), counts)
+        is_excel = counts.lower().endswith(EXCEL)
+        write_whole(counts, empty.xlsx() if is_excel else empty.csv().encode())
+        say_written(counts)
+    if names := [q.name for q in asked_questions if q.text == q.name.replace("_", " ")]:
+        note(
+            f"In place of a question, the sheet has only a name: {listed(names)}. Write the "
+            f"question as the label in {study}."
+        )
     if chosen.partition("-")[0] != "en":
         note(_IN_ENGLISH)
 

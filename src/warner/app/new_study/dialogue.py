@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import re
 import shlex
@@ -48,14 +49,11 @@ _PUBLIC = ("labels", "whole numbers", "dates")
 
 def ask(text: str, default: str = "") -> str:
     """One line from the terminal, without spaces around it."""
-    answer = None
-    try:
-        answer = str(click.prompt(text, default=default, show_default=bool(default), err=True))
-    except click.Abort:
-        click.echo(err=True)
-    if answer is None:
-        raise KeyboardInterrupt
-    return answer.strip()
+    with contextlib.suppress(click.Abort):
+        line: str = click.prompt(text, default=default, show_default=bool(default), err=True)
+        return line.strip()
+    click.echo(err=True)
+    raise KeyboardInterrupt
 
 
 def ask_until(text: str, read: Callable[[str], _T], default: str = "") -> _T:
@@ -154,11 +152,7 @@ def _choose(text: str, allowed: Sequence[str]) -> str:
         note(f"Type one of {', '.join(allowed)}")
 
 
-# -----------------------------------------------------------------------------------------------
-# From the options of ``warner new`` to the questions of a first study.
-
-
-KINDS: tuple[Kind, ...] = get_args(Kind)
+KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
 
 
 def by_name(option: str, texts: Iterable[str], names: Sequence[str]) -> dict[str, str]:
@@ -241,11 +235,10 @@ def looked_at(
     path: str | None, names: Sequence[str], options: Mapping[str, Mapping[str, str]]
 ) -> dict[str, Kind]:
     """The kinds of columns, as stated or else from a look at the file."""
-    kinds: dict[str, Kind] = {}
-    for name, word in options["kind"].items():
-        if word not in KINDS:
-            raise unknown("--kind", word, KINDS)
-        kinds[name] = next(kind for kind in KINDS if kind == word)
+    stated_kinds = options["kind"].items()
+    if words := [word for _, word in stated_kinds if word not in KINDS]:
+        raise unknown("--kind", words[0], KINDS)
+    kinds = {name: KINDS[word] for name, word in stated_kinds}
     described = {*kinds, *options["values"], *options["grid"]}
     rest = [name for name in names if name not in described]
     return kinds | (kinds_of(path, rest) if path is not None and rest else {})
@@ -277,10 +270,6 @@ def _filled(question: Question, contents: Contents, is_rounded: bool) -> Questio
     if len(contents.labels) > 1:
         return with_labels(question, [str(label) for label in contents.labels], is_copied=True)
     return question
-
-
-# -----------------------------------------------------------------------------------------------
-# Mechanisms of a first study for a number of people, as ``warner plan`` proposes them.
 
 
 def with_mechanisms(study: FirstStudy, people: int) -> FirstStudy:

@@ -135,12 +135,11 @@ class Question:
     @property
     def public(self) -> str:
         """The line of a study file that states a public column."""
-        if self.labels is not None or self.kind == "booleans":
+        is_whole = self.limits is not None and self._is_whole
+        if self.labels is not None or self.kind == "booleans" or is_whole:
             return self.domain
         if self.kind == "dates":
             return 'dates = "week"'
-        if self.limits is not None and self._is_whole:
-            return self.domain
         return f"{'integers' if self.kind == 'integers' else 'values'} = {toml(TO_DECIDE)}"
 
     def mechanism(self, epsilon: float) -> tuple[str, str]:

@@ -229,7 +229,7 @@ def test_no_file_and_a_name_that_no_study_can_have() -> None:
     "typed, complaint",
     [
         (["Do you smoke?"], "Without such a file, write --secret 'Do you smoke?'."),
-        (["study.toml"], "To write the study to study.toml, write -o study.toml."),
+        (["study.toml"], "Without such a file, write -o study.toml."),
         (
             ["--secret", "smokes=Do you smoke?"],
             "Write --secret smokes --label 'smokes=Do you smoke?'.",

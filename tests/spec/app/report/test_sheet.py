@@ -143,6 +143,15 @@ def test_a_sheet_in_another_language_says_what_stays_in_english(here: Path) -> N
         assert ("Instructions and consent are in English. To translate them," in said) == is_told
 
 
+def test_a_sheet_that_asks_a_mere_name_says_so(here: Path) -> None:
+    """Rejects a sheet for people that asks "seldom used", without a word to who prints it."""
+    card = ("--secret", "seldom_used", "--design", "seldom_used=crosswise:1/4")
+    run("new", "-o", "paper.toml", *card)
+    said = run("study", "sheet", "paper.toml", "-o", "paper.html").stderr
+    assert "the sheet has only a name: seldom_used. Write the question as the label" in said
+    assert "only a name" not in run("study", "sheet", "class.toml", "-o", "class.html").stderr
+
+
 def test_one_birthday_does_not_hide_two_questions(here: Path) -> None:
     """Rejects one B for two questions: boxes that differ would show that the answers differ."""
     days = CLASS.replace("crosswise:1/4", "crosswise:91/365")
