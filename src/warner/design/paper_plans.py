@@ -177,27 +177,17 @@ class PlannedDesign:
                     return made
         return None
 
-    @property
-    def _said(self) -> dict[str, Any]:
-        """The outcomes of the draw, and of 100 people with each answer how many say a word."""
-        drawn, table = self.design.drawn, self.design.probabilities()
-        said: dict[str, Any] = {}
-        if drawn:
-            said["draw"] = ", or ".join(draw_with(drawn, self.by).when)
-        if table.shape == (2, 2):
-            of_no, of_yes = (of_hundred(float(share)) for share in table[1])
-            said["of_hundred"] = f"{of_no}, {of_yes} {self.design.report_words[1]}"
-        return said
-
     def row(self) -> dict[str, Any]:
         """What a file says of the design."""
-        hardest = self.hardest
+        hardest, drawn, table = self.hardest, self.design.drawn, self.design.probabilities()
+        says = ", ".join(of_hundred(float(share)) for share in table[1])
         row: dict[str, Any] = {
             "design": self.text,
             "by": self.by,
             "epsilon": self.design.requested,
             "protects": self.protected,
-            **self._said,
+            "draw": ", or ".join(draw_with(drawn, self.by).when) if drawn else None,
+            "of_hundred": f"{says} {self.design.report_words[1]}" if table.size == 4 else None,
             "people": self.result.people if hardest is None else hardest.people,
             "power": self.result.power if hardest is None else hardest.power,
         }
@@ -300,17 +290,6 @@ def designs_of_width(
     name: str, width: float, people: float, share: float
 ) -> list[tuple[str, PaperDesign]]:
     """The chances of a design with the least epsilon that reach a width, for each kind of draw.
-
-    Args:
-        name: of the design, one of ``SEARCHED``.
-        width: of the 95 % interval of ``share``, at most.
-        people: who answer; as many as a simple sample that tells as much has.
-
-    Returns:
-        (what people draw with, the design), the least epsilon first.
-
-    Raises:
-        ArgumentError: a width that so many people do not reach.
 
     >>> [(by, each.text) for by, each in designs_of_width("crosswise", 0.08, 800, 0.2)]
     [('birthday', 'crosswise:42/365'), ('cards', 'crosswise:1/9'), ('dice', 'crosswise:1/12')]

@@ -33,6 +33,7 @@ class _OfOneChance(PaperDesign):
 
     def __init__(self, p: Fraction | float | str, domain: Domain | None = None) -> None:
         self.p = chance("p", p)
+        self.drawn = [self.p]
         super().__init__(two_answers(domain), self._table(), self._said)
 
     def _table(self) -> list[list[Fraction]]:
@@ -40,10 +41,6 @@ class _OfOneChance(PaperDesign):
 
     def parameters(self) -> dict[str, Any]:
         return {"p": str(self.p)}
-
-    @property
-    def drawn(self) -> Sequence[Fraction]:
-        return [self.p]
 
 
 class Warner(_OfOneChance):
@@ -152,14 +149,12 @@ class ForcedResponse(PaperDesign):
         self.chances = [chance(str(word), f, none=True) for word, f in stated.items()]
         truth = 1 - sum(self.chances)
         if truth <= 0:
-            rule, total = (
-                "must have a sum below 1, so that some people tell the truth",
-                str(sum(self.chances)),
-            )
-            raise ArgumentError("chances", rule, f"a sum of {total}")
+            rule = "must have a sum below 1, so that some people tell the truth"
+            raise ArgumentError("chances", rule, f"a sum of {sum(self.chances)}")
         table = [
             [f + truth * (y == x) for x in range(domain.size)] for y, f in enumerate(self.chances)
         ]
+        self.drawn = [f for f in (self.chances[::-1] if self._named else self.chances) if f]
         words = [str(label) for label in domain.labels]
         super().__init__(domain, table, YES_OR_NO if self._named else words)
 
@@ -178,10 +173,6 @@ class ForcedResponse(PaperDesign):
         pairs = list(zip(self.report_words, self.chances, strict=True))
         pairs = pairs[::-1] if self._named else pairs
         return f"{self.short_name}:{','.join(f'{word}={in_days(each)}' for word, each in pairs)}"
-
-    @property
-    def drawn(self) -> Sequence[Fraction]:
-        return [f for f in (self.chances[::-1] if self._named else self.chances) if f]
 
     def _rules(self, question: str | None, by: str | None, answers: Answers) -> Rules:
         words = self.words_on_card(answers)
@@ -327,16 +318,13 @@ class Unrelated(PaperDesign):
         domain: Domain | None = None,
     ) -> None:
         self.p, self.q = chance("p", p), chance("q", q)
+        self.drawn = [self.p]
         yes = (1 - self.p) * self.q
         table = [[1 - yes, 1 - yes - self.p], [yes, yes + self.p]]
         super().__init__(two_answers(domain), table, YES_OR_NO)
 
     def parameters(self) -> dict[str, Any]:
         return {"p": str(self.p), "q": str(self.q)}
-
-    @property
-    def drawn(self) -> Sequence[Fraction]:
-        return [self.p]
 
     def _rules(self, question: str | None, by: str | None, answers: Answers) -> Rules:
         no, yes = self.words_on_card(answers)

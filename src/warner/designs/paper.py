@@ -122,6 +122,7 @@ class PaperDesign(TableMechanism):
         report_words: the words of reports, in the order of their codes 0..m-1.
         reads_as: further words that are read as reports: {word: code}.
         text: the design as a text that :func:`~warner.designs.from_text` reads.
+        drawn: the chances of the outcomes that the card names, of one draw; none of packs of cards.
         chance_is_of: what p is the chance of, where the card with 1 - p is as usual; else "".
 
     Raises:
@@ -133,6 +134,7 @@ class PaperDesign(TableMechanism):
     is_of_studies = False  # a study says design = "crosswise:1/4"
     short_name: ClassVar[str]
     chance_is_of: ClassVar[str] = ""
+    drawn: Sequence[Fraction] = ()
     references: ClassVar[tuple[str, ...]] = ("heck2018",)
 
     def __init__(
@@ -186,11 +188,6 @@ class PaperDesign(TableMechanism):
     def text(self) -> str:
         values = ",".join(in_days(value) for value in self.parameters().values())
         return f"{self.short_name}:{values}"
-
-    @property
-    def drawn(self) -> Sequence[Fraction]:
-        """The chances of the outcomes that the card names, of one draw; none of packs of cards."""
-        return []
 
     def thresholds(self) -> dict[str, str]:
         rows = [" ".join(map(str, row)) for row in self.probabilities().tolist()]
@@ -367,11 +364,7 @@ def _protected_answers(numerators: np.ndarray) -> np.ndarray:
 
 
 def begins_with_yes(labels: Sequence[object]) -> bool:
-    """Whether two answers are yes and no, in this order.
-
-    >>> begins_with_yes(["ja", "nein"]), begins_with_yes(["never", "often"])
-    (True, False)
-    """
+    """Whether two answers are yes and no, in this order."""
     first, second = map(_plain, labels)
     return first in _YES_WORDS or (second in _NO_WORDS and first not in _NO_WORDS)
 

@@ -88,11 +88,8 @@ class SymmetricCheating(_TwoGroups):
         cards = self._chances[:2], self._chances[2:]
         for g, (yes, no) in enumerate(cards, 1):
             if yes + no >= 1:
-                rule, got = (
-                    "must have a sum below 1, so that some people tell the truth",
-                    f"{yes} + {no}",
-                )
-                raise ArgumentError(f"yes{g} and no{g}", rule, got)
+                rule = "must have a sum below 1, so that some people tell the truth"
+                raise ArgumentError(f"yes{g} and no{g}", rule, f"{yes} + {no}")
         _different(*cards, "the cards of both groups")
         super().__init__(
             ("no", "yes", "cheats"),

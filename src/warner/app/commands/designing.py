@@ -6,7 +6,6 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -315,7 +314,7 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
         remedy = f"To complete it, run: warner plan {study} --write complete.toml"
         raise ArgumentError("--shuffled", rule, None, remedy)
     if draft.missing:
-        _refuse_design_effect()
+        refuse_given(["design_effect"], _NEEDS_DESIGNS)
         about = "can be used only with a complete study or --design"
         refuse_given(["error", "loss", "runs"], about)
         _propose(draft, output, choices, columns)
@@ -344,7 +343,7 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
         if isinstance(mechanism, PaperDesign)
     }
     if len(on_paper) < len(chosen):
-        _refuse_design_effect()
+        refuse_given(["design_effect"], _NEEDS_DESIGNS)
     if not on_paper:
         refuse_given(
             [*([] if plot_path is not None else ["share", "width"]), "sizes"],
@@ -463,6 +462,7 @@ def _draw(draft: Draft, path: str, panels: Mapping[str, DrawnWidths]) -> None:
     say_written(path)
 
 
+_NEEDS_DESIGNS = "can be used only with --design, or with a study whose questions all have a design"
 _NOT_ON_PAPER = ("write", "threshold", "largest", "level", "shuffled")
 
 
@@ -493,16 +493,11 @@ def _plan_on_paper(texts: tuple[str, ...], output: Output, choices: Mapping[str,
         else:
             design = from_text(one_card)
             stated.append((prefix + design.text, None, design))
-    unused = {
-        "--sizes": is_given("sizes") and choices["difference"] is None,
-        "--width": is_given("width") and all(by is None for _, by, _ in stated),
-    }
-    for option, is_unused in unused.items():
-        if is_unused and choices["loss"] == "l1":
-            rule = (
-                "cannot be used with --loss l1, because intervals are computed from squared errors"
-            )
-            raise ArgumentError(option, rule, None, f"Leave out --loss or {option}")
+    if choices["loss"] == "l1":
+        rule = "cannot be used with --loss l1, because intervals are computed from squared errors"
+        unused = ["sizes"] if choices["difference"] is None else []
+        unused += ["width"] if all(by is None for _, by, _ in stated) else []
+        refuse_given(unused, rule, "Leave out --loss or {}")
     planned = [
         replace(_on_paper(text, design, choices, by), stated=text) for text, by, design in stated
     ]
@@ -543,12 +538,6 @@ def _on_paper(
     assert ranking is not None
     width, effect = choices["width"], choices["design_effect"]
     return PlannedDesign(design, ranking, share, width, sizes, difference, effect, by)
-
-
-def _refuse_design_effect() -> None:
-    """Refuse an allowance that only plans of designs on paper make."""
-    rule = "can be used only with --design, or with a study whose questions all have a design"
-    refuse_given(["design_effect"], rule)
 
 
 def _gain(draft: Draft) -> float:
@@ -643,7 +632,7 @@ def _propose(
             | {"people": None if offer.people is None else offer.people * each.among}
             | ({} if row is None else {"people_for_difference": row.people})
             for name, each in planned.items()
-            for offer, row in zip_longest(each.proposal.offers, needed.get(name, []))
+            for offer, row in itertools.zip_longest(each.proposal.offers, needed.get(name, []))
         ),
     )
     if (path := choices["write"]) is not None:

@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from warner._core.html import Bar
-from warner._core.table import Column, Table, bars
+from warner._core.table import UNITS, Column, Table, bars
 from warner._core.text import (
     decimals_of_number,
     decimals_of_percent,
-    number,
     outwards,
     percent,
     percent_interval,
@@ -286,7 +285,4 @@ def signed(value: float, decimals: int) -> str:
     >>> signed(4.12, 1), signed(-3.0, 0) == "\N{MINUS SIGN}3", signed(0.001, 1)
     ('+4.1', True, '0.0')
     """
-    shown = number(abs(value), decimals)
-    if float(shown.replace(",", "")) == 0:
-        return shown
-    return f"{'+' if value > 0 else chr(0x2212)}{shown}"
+    return UNITS["points"].write(value / 100, decimals).replace("-", "\N{MINUS SIGN}")

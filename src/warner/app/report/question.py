@@ -241,10 +241,7 @@ class Question:
         rows = [row for row in every if row in rows]
         few = f" (the {len(rows)} largest of {len(every):,} groups)" * (len(rows) < len(every))
         named = [
-            f"{visible(name)} {_figures(row, self._rows_of_groups, self.is_bounded)}"
-            if row["is_share"]
-            else "{} {} ({})".format(visible(name), *figures_of(row))
-            for name, _, row in rows
+            f"{visible(name)} {self._cell(row, self._rows_of_groups)}" for name, _, row in rows
         ]
         what = text if self.summaries else quoted(text)
         return f"{upper(what)} by {self.columns}{few}: {'; '.join(named)}."
@@ -253,24 +250,20 @@ class Question:
         """The section of the question."""
         level = self.settings.level
         blocks: list[Block] = [self._people() + self._of_ways()]
-        if self.settings.design is not None:
-            blocks.append(self._drawn(self.settings.design))
+        blocks += [] if self.settings.design is None else [self._drawn(self.settings.design)]
         compared = self._compared if self.has_groups else ""
         of_groups = "" if isinstance(compared, str) else compared.doubt
-        if doubt := of_groups or self.estimate.doubt:
-            blocks.append(f"WARNING: {doubt}")
-        elif self.estimate.hint:
-            blocks.append(self.estimate.hint)
-        if below := below_zero(self.estimate):
-            blocks.append(" ".join(below))
+        doubt = of_groups or self.estimate.doubt
+        about = f"WARNING: {doubt}" if doubt else self.estimate.hint
+        blocks += filter(None, (about, " ".join(below_zero(self.estimate))))
         if self.settings.is_short:
             return Section(self.heading, (*blocks, *self._on_one_page()))
         blocks += tables_of_keys(self._keys, level) if self._keys else self._about_shares()
         if self._summary_rows:
             caption = "Numbers that sum up the answers"
             blocks.append(table_of_summaries(caption, self._summary_rows, level))
-            about = [drawn_to_the_middle([self.estimate]), about_bins([self.estimate])]
-            blocks += filter(None, about)
+            of_numbers = drawn_to_the_middle([self.estimate]), about_bins([self.estimate])
+            blocks += filter(None, of_numbers)
         return Section(self.heading, tuple(blocks), tuple(self._parts()))
 
     def _on_one_page(self) -> list[Block]:
@@ -398,18 +391,15 @@ class Question:
             size = self.domain.size
             caption = f"The {len(rows)} most frequent of {size:,} possible answers"
             rest = percent(max(1 - sum(row["estimate"] for row in rows), 0.0), 1)
-            notes.append(
-                f"The {size - len(rows):,} other possible answers together have a share of {rest}."
-            )
-            notes.append(
+            notes += [
+                f"The {size - len(rows):,} other possible answers together have a share of {rest}.",
                 "The intervals are for all answers at once, so they can be trusted although these "
                 "answers were picked for their large shares."
                 if at_once
                 else "These answers were picked for their large shares. The intervals do not allow "
-                "for that, so they miss more true shares."
-            )
-        if not self.is_bounded:
-            notes.append(NO_INTERVALS)
+                "for that, so they miss more true shares.",
+            ]
+        notes += [] if self.is_bounded else [NO_INTERVALS]
         level = self.settings.level if self.is_bounded else None
         table = table_of_shares(caption, "answer", rows, level)
         return [table, *about_shrunk(rows), *notes, *self._if_forged(rows)]
@@ -684,15 +674,13 @@ def _differences(result: Differences, question: Question) -> list[Block]:
     if shares:
         points = f"{100 * _half(shares):.2g} points"
         halves = [*halves, f"{points} for shares"] if result.of == "numbers" else [points]
-    blocks: list[Block] = []
+    blocks: list[Block] = [_no_difference(result)]
     if clear:
-        blocks.append(
+        blocks = [
             "These differences are larger than chance explains (their p (Holm) in the table is "
-            f"below {LEVEL_OF_TESTS:g}):"
-        )
-        blocks.append(Points(tuple(question.clear_in_words(result)[:_MOST_SENTENCES])))
-    else:
-        blocks.append(_no_difference(result))
+            f"below {LEVEL_OF_TESTS:g}):",
+            Points(tuple(question.clear_in_words(result)[:_MOST_SENTENCES])),
+        ]
     blocks.append(
         f"With so many people, each difference is uncertain by about {', '.join(halves)}, up or "
         "down. Groups may still differ by less than that."
@@ -714,29 +702,22 @@ def _differences(result: Differences, question: Question) -> list[Block]:
             table = table_of_differences(result, of_unit, partial(name_of, domain=domain), caption)
             blocks.append(table)
     of_kind = " of means, of quantiles, or of ranges" if result.of == "numbers" else ""
+    of_means_alone = (
+        f"There are more than {_MOST_GROUPS} groups, so only their means are compared. To compare "
+        "medians and ranges too, run: warner estimate TALLY --compare-groups."
+    )
     notes = [
         "p (Holm) says how easily chance alone gives a difference at least as large. A small p "
         f"speaks for a real difference. Among several comparisons{of_kind}, chance makes a large "
-        "difference more likely. Holm's method makes p larger to allow for that."
+        "difference more likely. Holm's method makes p larger to allow for that.",
+        result.about_test,
+        _FROM_INTERVALS if result.of == "numbers" else question.about_unbiased or _FROM_COUNTS,
+        of_means_alone if result.of == "mean" and has_bands(domain) else "",
     ]
-    if result.about_test:
-        notes.append(result.about_test)
-    of_intervals = (
-        "Each difference is one estimate minus another. Its interval follows from the intervals "
-        "of the two estimates."
-    )
-    notes.append(
-        of_intervals if result.of == "numbers" else question.about_unbiased or _FROM_COUNTS
-    )
-    if result.of == "mean" and has_bands(domain):
-        notes.append(
-            f"There are more than {_MOST_GROUPS} groups, so only their means are compared. To "
-            "compare medians and ranges too, run: warner estimate TALLY --compare-groups."
-        )
     if result.left_out:
         count = plural(len(result.left_out), "group", "groups")
         notes.append(f"Left out: {count}, because fewer than 2 reports came from each.")
-    blocks.append(" ".join(notes))
+    blocks.append(" ".join(filter(None, notes)))
     return blocks
 
 
@@ -761,6 +742,10 @@ _NOT_OF_KEYS = (
 )
 _NOT_OF_ANSWERED = (
     "These numbers are not compared between groups, because some people may have given no answer."
+)
+_FROM_INTERVALS = (
+    "Each difference is one estimate minus another. Its interval follows from the intervals of the "
+    "two estimates."
 )
 _FROM_COUNTS = (
     "Chance can bring an estimate below 0 % or above 100 %, and the tables of shares cut such "

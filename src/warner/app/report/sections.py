@@ -58,6 +58,14 @@ _OF_POSTERIOR = (
     "round numbers and both ends may be more frequent. If another number is much more frequent "
     "than its neighbours, its interval can miss the true share."
 )
+_WHILE_NOBODY_KNOWS = (
+    "On paper, they are true only while nobody who sees the sheet knows how the die or the coin "
+    "fell, or which birthday the person thought of."
+)
+_OF_TWO_ANSWERS = (
+    "The table is about somebody who first thought two answers of a person equally likely, and "
+    "then sees the person's report."
+)
 _OF_BANDS = (
     "The interval of a range of numbers (a band) contains the true share a little less often if "
     "neighbouring numbers in the range have very different shares."
@@ -92,14 +100,11 @@ def build(source: Source, settings: Settings) -> Report:
     # Joint shares are of questions that stand alone, too, and items are of one question.
     single = [q for q in source.questions if len(q.attributes or ()) < 2] or source.questions
     count = len({q.items_of or q.name for q in single})
-    about = [f"{people:,} {reports}, {plural(count, 'question', 'questions')}"]
-    if settings.design is not None:
-        about[0] += f", {visible(settings.design.text)}"
-    if source.date:
-        about.append(source.date)
+    drawn = "" if settings.design is None else f", {visible(settings.design.text)}"
+    people_and_questions = f"{people:,} {reports}, {plural(count, 'question', 'questions')}{drawn}"
     return Report(
         f"{visible(title)} (simulation)" if is_simulated else visible(title),
-        tuple(about),
+        tuple(filter(None, (people_and_questions, source.date))),
         _SIMULATED if is_simulated else "",
         tuple(_sections(source, settings, title)),
     )
@@ -225,18 +230,18 @@ def _privacy(source: Source, settings: Settings) -> Section:
     ]
     blocks += _of_each_question(source, settings)
     blocks += _totals(_mechanisms(source), source.rounds)
-    if source.public:
-        blocks.append(about_public([visible(name) for name in source.public]))
-    if small := _about_small_groups(source, settings):
-        blocks.append(small)
-    if source.beside:
-        blocks.append(
-            f"The file also has the {'column' if len(source.beside) == 1 else 'columns'} "
-            f"{', '.join(map(visible, source.beside))}. Whoever sees the file can read "
-            "what stands there beside the report of each person."
-        )
-    if source.is_open:
-        blocks.append(OPEN_TO_ALL)
+    beside = (
+        f"The file also has the {'column' if len(source.beside) == 1 else 'columns'} "
+        f"{', '.join(map(visible, source.beside))}. Whoever sees the file can read "
+        "what stands there beside the report of each person."
+    )
+    more = (
+        about_public([visible(name) for name in source.public]) if source.public else "",
+        _about_small_groups(source, settings),
+        beside if source.beside else "",
+        OPEN_TO_ALL if source.is_open else "",
+    )
+    blocks += filter(None, more)
     return Section("What a report tells about a person", tuple(blocks))
 
 
@@ -293,20 +298,15 @@ def _of_each_question(source: Source, settings: Settings) -> list[Block]:
             points.append(f"{lead(named)} {fact[0]}")
         else:
             rows.append(dict(zip(_CELLS, (named, *fact), strict=True)))
-    about = "The numbers below follow from the chances with which answers were changed."
-    if any(tally.simulated for parts in source.tallies.values() for tally in parts):
-        about += " They would be true in a real survey, but not for these simulated reports."
-    if True in ways:
-        about += (
-            " On paper, they are true only while nobody who sees the sheet knows how the die or "
-            "the coin fell, or which birthday the person thought of."
-        )
-    if rows:
-        about += (
-            " The table is about somebody who first thought two answers of a person equally "
-            "likely, and then sees the person's report."
-        )
-    blocks.append(about)
+    is_simulated = any(tally.simulated for parts in source.tallies.values() for tally in parts)
+    about = [
+        "The numbers below follow from the chances with which answers were changed.",
+        *["They would be true in a real survey, but not for these simulated reports."]
+        * is_simulated,
+        *[_WHILE_NOBODY_KNOWS] * (True in ways),
+        *[_OF_TWO_ANSWERS] * bool(rows),
+    ]
+    blocks.append(" ".join(about))
     if rows:
         columns = [Column(*cell) for cell in _CELLS.items() if any(row[cell[0]] for row in rows)]
         caption = "How sure somebody can be of one of the two answers"
@@ -376,10 +376,8 @@ def _of_permanent(
         "rounds tells no more about an answer than this report. What follows is for a person whose "
         f"answer{'s stay' if is_several else ' stays'} the same."
     )
-    spans: list[tuple[str, int | None]] = [("any number of rounds", None)]
-    if rounds > 1:
-        spans.insert(0, (f"all {rounds} rounds", rounds))
-    for span, many in spans:
+    all_rounds = [(f"all {rounds} rounds", rounds)] if rounds > 1 else []
+    for span, many in (*all_rounds, ("any number of rounds", None)):
         stays = []
         for of_file, most in zip(files, most_of, strict=True):
             reports = None if many is None else many * most
@@ -513,17 +511,17 @@ def _method(source: Source, settings: Settings) -> Section:
         if counted
     ]:
         blocks += ["What people ticked:", Points(tuple(said))]
-    blocks.append("Shares were estimated from the counts of reports:")
-    blocks.append(Points(tuple(f"{', '.join(names)}: {text}" for text, names in notes.items())))
     prints = [
         f"{visible(name)}: " + ", ".join(tally.digest[:16] for tally in parts)
         for name, parts in source.tallies.items()
     ]
-    blocks.append(
+    blocks += [
+        "Shares were estimated from the counts of reports:",
+        Points(tuple(f"{', '.join(names)}: {text}" for text, names in notes.items())),
         "Fingerprints of the counts (the first digits of SHA-256). Equal counts have equal "
-        "fingerprints:"
-    )
-    blocks.append(Points(tuple(prints)))
+        "fingerprints:",
+        Points(tuple(prints)),
+    ]
     return Section("Method", tuple(blocks))
 
 
