@@ -1,7 +1,7 @@
 """Tests of samplers against their law, with a stated power.
 
-Reports of one value are compared with the law by a chi-square test over whole serialised reports,
-at a false alarm rate of 1e-9. Reports that cannot occur are rejected at once.
+Reports of one value are compared with the law by a chi-square test over whole serialised reports.
+Reports that cannot occur are rejected at once. Where a p-value leaves doubt, more are drawn.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,17 +24,21 @@ from warner.domains import Domain
 from warner.mechanisms import Mechanism
 from warner.mechanisms.base import listed_probabilities
 from warner.mechanisms.composite import with_schema_types
-from warner.reports.counting import count_rows
+from warner.reports.counting import count_rows, unique_rows
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally
 
-ALPHA = 1e-9  # the probability with which a right sampler is rejected
+ALPHA = 1e-9  # the probability with which a right sampler is rejected by one draw of a test
+_DOUBT = 1e-3  # the p-value below which reports are drawn anew
+_MORE = 4  # times as many reports as before, where they are drawn anew
 _BYTES = 64  # of a report, whose bits are compared with those of neighbours
 _FAR = 4.0  # standard deviations, below which no p-value of a bit is computed
 FEW = 5.0  # expected reports; cells with fewer count as one
 _SURE = 2.33  # standard deviations beyond a limit, for a power of 99 %
 
 Sampler = Callable[[Mechanism, np.ndarray, Source], dict[str, np.ndarray]]
+Tested = tuple[float, int, str]
+"""The p-value of a test, all its tests counted, its degrees of freedom, and what is worst."""
 
 
 def honest(mechanism: Mechanism, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
@@ -72,7 +77,7 @@ def worst_p_value(
     values: np.ndarray | None = None,
     sampler: Sampler = honest,
     seed: int = 0,
-) -> tuple[float, int, str]:
+) -> Tested:
     """The least p-value over values, by a test of all reports."""
     records = Reports(mechanism.header, mechanism.outputs()).records()
     row_of = {record: i for i, record in enumerate(records)}
@@ -126,7 +131,7 @@ def spread(values: np.ndarray, count: int) -> np.ndarray:
     return np.asarray(values[np.unique(places)])
 
 
-def neighbours_p_value(records: np.ndarray) -> tuple[float, str]:
+def neighbours_p_value(records: np.ndarray) -> Tested:
     """The least p-value of reports of equal answers that depend on each other, times all tests.
 
     Of the distances between people, up to half of their number, those at which reports are most
@@ -137,7 +142,7 @@ def neighbours_p_value(records: np.ndarray) -> tuple[float, str]:
     """
     bits = np.unpackbits(records[:, spread(np.arange(records.shape[1]), _BYTES)], axis=1)
     bits = bits[:, bits.any(axis=0) & ~bits.all(axis=0)]
-    worst, tests = (1.0, ""), _pair_tests(*bits.shape)
+    worst, tests = (1.0, 1, ""), _pair_tests(*bits.shape)
     for lag in _most_alike(bits):
         block = np.arange(len(bits) - lag) // lag % 2
         for first in (np.flatnonzero(block == 0), np.flatnonzero(block == 1)):
@@ -150,7 +155,7 @@ def neighbours_p_value(records: np.ndarray) -> tuple[float, str]:
             for bit in np.flatnonzero(far):
                 law = scipy.stats.hypergeom(n, int(ones[bit]), int(others[bit]))
                 p = 2 * tests * float(min(law.cdf(both[bit]), law.sf(both[bit] - 1)))
-                worst = min(worst, (p, f"reports of people {lag:,} apart depend on each other"))
+                worst = min(worst, (p, 1, f"reports of people {lag:,} apart depend on each other"))
     return worst
 
 
@@ -178,22 +183,23 @@ def detectable_copies(people: int, bits: int) -> float:
     >>> round(detectable_copies(200_000, 8), 3)
     0.04
     """
-    critical = -float(scipy.special.ndtri(ALPHA / (2 * _pair_tests(people, bits))))
+    critical = -float(scipy.special.ndtri(_DOUBT / (2 * _pair_tests(people, bits))))
     return min(1.0, (critical + _SURE) / math.sqrt(people / 3))
 
 
-def detectable(draws: int, freedom: int, probability: float = 0.5) -> float:
+def detectable(draws: int, freedom: int, probability: float = 0.5, tests: int = 1) -> float:
     """The error d of one probability p that is found with a probability of 99 %.
 
     Where the other reports share the error, the non-centrality is at least n d^2 / (p (1 - p)). The
     power of a chi-square test is that of the normal approximation of the non-central distribution.
 
-    Here n is ``draws`` and p is ``probability``, of which 1/2 takes the largest error.
+    Here n is ``draws`` and p is ``probability``, of which 1/2 takes the largest error. Errors that
+    leave doubt in one of so many ``tests`` are found by the further reports.
 
     >>> round(detectable(100_000, 3), 3), round(detectable(100_000, 3, 0.01), 4)
     (0.015, 0.0029)
     """
-    critical = float(scipy.special.chdtri(freedom, ALPHA))
+    critical = float(scipy.special.chdtri(freedom, _DOUBT / tests))
     excess = critical
     for _ in range(50):
         excess = critical - freedom + _SURE * math.sqrt(2 * (freedom + 2 * excess))
@@ -214,6 +220,25 @@ def require(holds: bool, otherwise: str) -> None:
         raise Broken(otherwise)
 
 
+def settled(
+    test: Callable[[int, int], Tested], draws: int, seed: int, name: str
+) -> tuple[Tested, int, str]:
+    """A test(draws, seed) whose p-value leaves no doubt, its draws, and those before it.
+
+    Where a p-value leaves doubt, four times as many reports are drawn anew. A right sampler comes
+    so far with the probability 1e-3 at each draw, and is rejected by each with the probability
+    ``ALPHA``.
+    """
+    chance, history = 1.0, ""
+    while True:
+        p, freedom, worst = test(draws, seed)
+        require(p * chance >= ALPHA, f"{worst} ({name} p-value {p:.1g}{history})")
+        if p >= _DOUBT:
+            return (p, freedom, worst), draws, history
+        history = f", drawn anew because {draws:,} reports of a value had the p-value {p:.1g}"
+        chance, draws, seed = chance * _DOUBT, _MORE * draws, seed + 2**32
+
+
 # -----------------------------------------------------------------------------------------------
 # Whether the reports of one person depend on others, and what they are drawn from.
 
@@ -223,6 +248,7 @@ _MIXED = 10_000  # reports that are made among those of other values
 _TOGETHER_BITS = 2**22  # bits of the reports of one batch, whose Fourier sums take seconds
 _LAGS = 8  # distances between people of a batch at which reports are tested
 _REPEATED = 2_000  # reports that are made again by an equal generator
+_GUESSED = 128  # bits, fewer of which somebody can try out
 FEWEST = 1000  # reports of a value
 LARGEST = 2**20  # entries of a channel that is made a matrix
 
@@ -257,15 +283,10 @@ class SamplerTests:
             ("made one by one", one_by_one(drawn_for), _ALONE),
             ("among reports of other values", among_others(drawn_for), mixed),
         ):
-            p, _, worst = self.worst(sampler, draws, ends)
+            p, _, worst = self.worst(sampler, ends, draws, self.seed)
             require(p >= ALPHA, f"reports {how}: {worst} (chi-square p-value {p:.1g})")
-        for x in ends:
-            source = Source(np.random.default_rng(self.seed + int(x)))
-            drawn = drawn_for(self.mechanism, np.full(many, x), source)
-            columns = with_schema_types(self.mechanism, drawn)
-            records = Reports(self.mechanism.header, columns).record_array()
-            p, worst = neighbours_p_value(records)
-            require(p >= ALPHA, f"for value number {x}, {worst} (Fisher's p-value {p:.1g})")
+        for x in map(int, ends):
+            settled(partial(self._of_neighbours, x), many, self.seed, "Fisher's")
         return (
             f"{_ALONE} reports made one by one, and {mixed:,} among reports of other values, each "
             f"of the first and the last value; {many:,} reports of each in one batch, people up to "
@@ -273,16 +294,28 @@ class SamplerTests:
             "the report of the person a fixed number of places before, the test would find it"
         )
 
-    def worst(self, sampler: Sampler, draws: int, values: np.ndarray) -> tuple[float, int, str]:
-        """The least p-value over values, its degrees of freedom, and the worst report."""
-        if self.mechanism.is_enumerable:
-            return worst_p_value(self.mechanism, draws, values, sampler, self.seed)
-        return min(self._rows_p_value(int(x), sampler, draws) for x in values)
+    def _of_neighbours(self, x: int, people: int, seed: int) -> Tested:
+        """The test of neighbours in a batch of people with one value."""
+        source = Source(np.random.default_rng(seed + x))
+        drawn = drawn_for(self.mechanism, np.full(people, x), source)
+        columns = with_schema_types(self.mechanism, drawn)
+        records = Reports(self.mechanism.header, columns).record_array()
+        p, freedom, worst = neighbours_p_value(records)
+        return p, freedom, f"for value number {x}, {worst}"
 
-    def _rows_p_value(self, x: int, sampler: Sampler, draws: int) -> tuple[float, int, str]:
+    def worst(self, sampler: Sampler, values: np.ndarray, draws: int, seed: int) -> Tested:
+        """The least p-value over values, times their number, and the worst report."""
+        if self.mechanism.is_enumerable:
+            p, freedom, row = worst_p_value(self.mechanism, draws, values, sampler, seed)
+        else:
+            each = (self._rows_p_value(int(x), sampler, draws, seed) for x in values)
+            p, freedom, row = min(each)
+        return min(1.0, p * len(values)), freedom, row
+
+    def _rows_p_value(self, x: int, sampler: Sampler, draws: int, seed: int) -> Tested:
         """The test of the rows of the channel, where reports are too many to list."""
         mechanism, channel = self.mechanism, usable_channel(self.mechanism)
-        source = Source(np.random.default_rng(self.seed + x))
+        source = Source(np.random.default_rng(seed + x))
         columns = sampler(mechanism, np.full(draws, x), source)
         tally = mechanism.count(columns)
         law = channel.columns(np.array([x]))[:, 0]
@@ -302,12 +335,7 @@ class SamplerTests:
             for _ in range(2)
         )
         differ = sum(a != b for a, b in zip(first, again, strict=True))
-        one, other = (
-            _on_a_device(mechanism).randomize(values, np.random.default_rng(s)).records()
-            for s in (self.seed, self.seed + 1)
-        )
-        rule = "two devices with different randomness send the same reports"
-        require(one != other, f"{rule}: {type(mechanism).__name__} draws with a fixed seed")
+        self._differ_as_much_as_their_law()
         rule = f"{differ} of {_REPEATED} reports differ with two equal generators"
         require(not differ, f"{rule}: some randomness does not come from the source")
         with suppress(ArgumentError):  # where real answers go through a device
@@ -315,6 +343,44 @@ class SamplerTests:
                 not mechanism.randomize(values).simulated, "real reports are marked as simulated"
             )
         return "equal generators make equal reports"
+
+    def _differ_as_much_as_their_law(self) -> None:
+        """Whether two devices send different reports, and of bits that nobody can try out.
+
+        So it must be where all reports of a batch are alike with a probability of 2^-held at most.
+        """
+        ends = np.unique([0, self.mechanism.domain.size - 1])
+        batches = [self._batch(int(x), self.seed)[0] for x in ends]
+        shares = [np.bincount(unique_rows(batch)[1]) / len(batch) for batch in batches]
+        held = [-_REPEATED * math.log2(float(each @ each)) for each in shares]
+        x = int(ends[np.argmax(held)])
+        (one, bits), (other, _) = (self._batch(x, self.seed + i) for i in (1, 2))
+        rule = "two devices with different randomness send the same reports"
+        is_fixed = max(held) > _GUESSED and np.array_equal(one, other)
+        require(not is_fixed, f"{rule}: {type(self.mechanism).__name__} draws with a fixed seed")
+        rule = (
+            f"{_REPEATED} reports of one value are made of {bits} random bits, which can be tried"
+        )
+        remedy = "draw words from the source for each report, in place of a seed for all of them"
+        require(bits >= min(_GUESSED, max(held) / 2), f"{rule}: {remedy}")
+
+    def _batch(self, x: int, seed: int) -> tuple[np.ndarray, int]:
+        """Reports of one value that a new device makes, as bytes, and the bits that they take."""
+        counted = _Counted(np.random.default_rng(seed))
+        index = np.full(_REPEATED, x)
+        drawn = drawn_for(_on_a_device(self.mechanism), index, counted)
+        columns = with_schema_types(self.mechanism, drawn)
+        return Reports(self.mechanism.header, columns).record_array(), counted.taken
+
+
+class _Counted(Source):
+    """A source that counts the bits of its words."""
+
+    taken = 0
+
+    def words(self, n: int, dtype: Any) -> np.ndarray:
+        self.taken += 8 * n * np.dtype(dtype).itemsize
+        return super().words(n, dtype)
 
 
 def _on_a_device(mechanism: Mechanism) -> Mechanism:
