@@ -46,7 +46,7 @@ from warner.results.drawing import save
 from warner.theory.inversion import max_influence, total_influence
 
 _SHARP = 0.5  # the part of the exact epsilon that samples show in a sharp test
-_NO_COLUMNS = ("shuffled", "example")
+_NO_COLUMNS = ("shuffled", "example", "of_law_alone")
 
 
 @dataclass(frozen=True, repr=False)
@@ -81,6 +81,8 @@ class Audit(Tabular):
             sees the reports of a person arrive; None where it was not asked for.
         example: of labels, the report that tells two answers apart most, for :meth:`plot`; None
             where there is no such report.
+        of_law_alone: whether a mechanism of your own was examined by its law, and its sampler was
+            not run.
     """
 
     mechanism: str
@@ -98,6 +100,7 @@ class Audit(Tabular):
     influence_of_all: float | None = None
     shuffled: Shuffled | None = None
     example: Example | None = None
+    of_law_alone: bool = False
 
     def rows(self) -> list[dict[str, Any]]:
         """The audit as a table of one row: the attributes by name."""
@@ -107,13 +110,13 @@ class Audit(Tabular):
 
     def table(self) -> Table:
         """The audit for people: the verdict, and all that was found."""
-        in_title = ("mechanism", "holds", "violation", "example")
+        in_title = ("mechanism", "holds", "violation", "example", "of_law_alone")
         rows = [
             {"name": name.replace("_", " "), "value": entry(value)}
             for name, value in vars(self).items()
             if name not in in_title and value not in (None, "")
         ]
-        verdict = "holds" if self.holds else f"BROKEN: {self.violation}"
+        verdict = self._verdict if self.holds else f"BROKEN: {self.violation}"
         return Table([Column("name", self.mechanism), Column("value", verdict)], rows)
 
     @explained
@@ -153,14 +156,22 @@ class Audit(Tabular):
         return picture
 
     def __repr__(self) -> str:
-        verdict = "holds" if self.holds else "BROKEN"
         return (
             f"Audit({self.mechanism}, requested={self.requested:.10g}, "
-            f"epsilon={self.epsilon:.10g}, {verdict})"
+            f"epsilon={self.epsilon:.10g}, {self._verdict})"
         )
+
+    @property
+    def _verdict(self) -> str:
+        """The verdict in a word or two."""
+        if not self.holds:
+            return "BROKEN"
+        return "holds by its law alone" if self.of_law_alone else "holds"
 
     def __str__(self) -> str:
         verdict = "The mechanism keeps its guarantee"
+        if self.of_law_alone:
+            verdict = "By its law alone, the mechanism keeps its guarantee"
         if not self.holds:
             verdict = f"The mechanism is BROKEN: {self.violation}. It does not keep its guarantee"
         bound = self.sampled_lower_bound
@@ -177,8 +188,8 @@ class Audit(Tabular):
             if bound < _SHARP * self.epsilon:
                 said.append(
                     "This bound is far below the exact epsilon, so the samples can miss faults. "
-                    "Draw more samples, or use warner.testing.check_mechanism, which finds smaller "
-                    "faults."
+                    "Draw more samples, and use warner.testing.check_mechanism, which tests every "
+                    "probability."
                 )
         if self.influence is not None:
             most = f"{self.influence:.4g} people"
@@ -793,7 +804,7 @@ def audit(
         audited = audit_exact(mechanism, samples)
         if samples is None and is_from_outside(mechanism):
             not_run = "; no reports were drawn as a test: to draw some, pass samples=1_000_000"
-            audited = replace(audited, method=audited.method + not_run)
+            audited = replace(audited, method=audited.method + not_run, of_law_alone=True)
         return replace(audited, shuffled=crowd, example=example_of(mechanism))
     for name, value in (("samples", samples), ("shuffled", shuffled)):
         if value is not None:
