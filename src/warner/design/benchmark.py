@@ -11,6 +11,7 @@ import math
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from itertools import groupby, product
 from os import urandom
@@ -43,7 +44,7 @@ from warner._core.progress import steps
 from warner._core.text import meant
 from warner.channels import LikelihoodOperator
 from warner.channels.support import SupportChannel
-from warner.design.benchmark_result import FORMAT, Benchmark, Cell
+from warner.design.benchmark_result import FORMAT, HOLDING, Benchmark, Cell
 from warner.design.benchmark_shown import MARK
 from warner.design.comparison import LOSSES, truths_of
 from warner.design.own_code import contents_of, digest, version_here
@@ -64,7 +65,9 @@ from warner.mechanisms import MECHANISMS, HadamardResponse, LocalHashing, Mechan
 from warner.mechanisms.bit_vectors import WORTH_KEEPING, BitMechanism
 from warner.mechanisms.headers import is_of_package
 from warner.mechanisms.local_hashing import prime_of_whole_reports
+from warner.results.intervals import KINDS, interval
 from warner.results.recommend import estimator_of, estimators_of
+from warner.results.solution import Solution
 from warner.theory import expected_loss
 
 _SQUARED = ("l2", "mse")  # the losses of the inversion with an exact expectation
@@ -94,6 +97,7 @@ def benchmark(
     seed: int = 0,
     store: str | os.PathLike[str] | None = None,
     processes: int = 1,
+    coverage: bool | str = False,
 ) -> Benchmark:
     """Compare mechanisms with methods on known distributions, over budgets and numbers of people.
 
@@ -130,6 +134,10 @@ def benchmark(
             such as a data frame, are not kept, which a warning says.
         processes: the number of processes; 1 for this process. A script that starts several needs
             ``if __name__ == "__main__":``, and own parts in a module that can be imported.
+        coverage: whether to count, on the same tallies, which part of the 95 % intervals of the K
+            shares hold the true ones. True for the kind that the table of an estimate has, or a
+            kind of :meth:`warner.Estimate.interval`, such as ``"bootstrap"`` for intervals around
+            the estimates of each method. A method without such intervals is left out.
 
     Returns:
         Benchmark: ``rows``, ``to_frame``, ``plot``, ``best``; ``print`` shows a table.
@@ -152,6 +160,8 @@ def benchmark(
     losses = tuple(_several("loss", loss))
     for each in losses:
         LOSSES[choice("loss", each, tuple(LOSSES), LOSSES_ELSEWHERE)].require(each, domain)
+    if coverage:
+        losses += (HOLDING if coverage is True else HOLDING + choice("coverage", coverage, KINDS),)
     integer("runs", runs, 2)
     integer("processes", processes, 1)
     chosen = _methods(methods)
@@ -478,7 +488,7 @@ class _Work:
         return Benchmark(
             tuple(self.cells),
             tuple(self.methods),
-            self.losses,
+            tuple(loss for loss in self.losses if loss in LOSSES),
             self.runs,
             values,
             self.left_out,
@@ -541,7 +551,7 @@ class _Work:
     def _blind(self) -> Iterator[str]:
         """A sentence on each mechanism whose reports do not tell all shares apart."""
         equal = np.full(self.domain.size, 1 / self.domain.size)
-        of_means = all(LOSSES[each].of_mean for each in self.losses)
+        of_means = all(each in LOSSES and LOSSES[each].of_mean for each in self.losses)
         for name, mechanism in {c.mechanism: made for c, made in self.mechanisms.items()}.items():
             channel = mechanism.channel()
             try:
@@ -664,9 +674,8 @@ def _work_on(
     losses_of_run: dict[int, dict[str, Losses]] = {}
     refused: dict[str, _Refusal] = {}
     for run in runs:
-        operator, weights = channel.simulate_tally(
-            truth, cell.n, _generator(seed, truth, cell, run)
-        )
+        rng = _generator(seed, truth, cell, run)
+        operator, weights = channel.simulate_tally(truth, cell.n, rng)
         data = LikelihoodData(operator, weights, cell.n, domain, simulated=True)
         losses_of_run[run] = {}
         for name, method in methods.items():
@@ -676,7 +685,8 @@ def _work_on(
             try:
                 fit = method.fit(data)
                 losses_of_run[run][name] = {
-                    loss: float(LOSSES[loss].error(truth, fit, domain)) for loss in losses
+                    loss: _measured(loss, truth, Solution(fit, data, method), rng)
+                    for loss in losses
                 }
             except WarnerError as reason:
                 of_the_data = isinstance(reason, ArgumentError | IdentifiabilityError)
@@ -686,6 +696,15 @@ def _work_on(
                     raise
                 refused[name] = _Refusal(f"raised {type(problem).__name__}: {problem}")
     return losses_of_run, refused
+
+
+def _measured(loss: str, truth: np.ndarray, solved: Solution, rng: np.random.Generator) -> float:
+    """A loss of an estimate, or the part of its intervals that hold the true shares (K,)."""
+    if not loss.startswith(HOLDING):
+        return float(LOSSES[loss].error(truth, solved.fit, solved.domain))
+    # Every method draws the same numbers, in any order of the methods.
+    low, high = interval(solved, kind=loss.removeprefix(HOLDING) or None, rng=deepcopy(rng)).T
+    return float(np.mean((low <= truth) & (truth <= high)))
 
 
 def _keeps_bits(mechanism: Mechanism, n: int) -> bool:

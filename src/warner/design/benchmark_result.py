@@ -30,6 +30,7 @@ from warner.design.default_errors import mean_of
 from warner.design.ranking import to_nine_digits
 from warner.results.drawing import save
 
+HOLDING = "coverage "  # of intervals, with their kind behind it, beside the losses of a run
 FORMAT = {"format": "warner-benchmark", "schema": 1}  # of the store, and of the result as JSON
 
 
@@ -52,7 +53,8 @@ class Benchmark(Tabular):
         methods: the names of the methods.
         losses: the names of the losses.
         runs: the number of simulated tallies of a setting.
-        values: {(setting, method): {loss: (runs,)}}, the loss of each run.
+        values: {(setting, method): {loss: (runs,)}}, the loss of each run, and the part of its
+            intervals that hold the true shares, where this was asked for.
         left_out: {(setting, method): reason}; the method is None where the mechanism itself cannot
             be made.
         guarantees: {setting: what its mechanism promises}.
@@ -89,7 +91,9 @@ class Benchmark(Tabular):
             ``exact``, the expected loss of the inversion in closed form, of ``"l2"`` and ``"mse"``,
             else None;
             ``excess`` and ``excess_standard_error``, the mean and its standard error of the loss
-            minus that of the best method of the setting, on the same tallies.
+            minus that of the best method of the setting, on the same tallies;
+            where it was asked for, ``coverage`` and ``coverage_standard_error``, the part of the
+            95 % intervals that hold the true share, and its standard error over runs.
         """
         rows = []
         for cell in self.cells:
@@ -112,9 +116,17 @@ class Benchmark(Tabular):
                             "excess": excess,
                             "excess_standard_error": excess_standard_error,
                             "runs": self.runs,
+                            **self._coverage(cell, method),
                         }
                     )
         return rows
+
+    def _coverage(self, cell: Cell, method: str) -> dict[str, float]:
+        """The part of intervals that hold the true shares, with its error, where it is measured."""
+        measured = self.values[cell, method]
+        names = "coverage", "coverage_standard_error"
+        parts = [mean_of(measured[name]) for name in measured if name.startswith(HOLDING)]
+        return dict(zip(names, parts[0], strict=True)) if parts else {}
 
     def best(self) -> list[dict[str, Any]]:
         """The row with the least mean for each truth, budget, number of people and loss.
@@ -142,6 +154,9 @@ class Benchmark(Tabular):
         columns.append(Column("standard_error", "standard error", "number", priority=1))
         if self.exact:
             columns.append(Column("exact", unit="number"))
+        if rows and "coverage" in rows[0]:
+            columns.append(Column("coverage", "95 % intervals that hold", "share"))
+            columns.append(Column("coverage_standard_error", "standard error", "share", priority=1))
         same = [
             in_words(key, rows[0][key])
             for key in ("mechanism", "epsilon", "n", "loss")

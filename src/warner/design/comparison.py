@@ -236,13 +236,15 @@ def _are_shares(floats: np.ndarray, given: Any, domain: Domain) -> bool:
 
 
 def _floats(given: Any) -> np.ndarray | None:
-    """The numbers of an array, a column of a frame or a list of floats; None for anything else."""
+    """The numbers of an array, a column of a frame or a list with floats; None for all else."""
     if hasattr(given, "to_numpy"):
         given = given.to_numpy()
     if isinstance(given, np.ndarray):
         return given.astype(np.float64) if given.dtype.kind == "f" else None
-    if isinstance(given, list | tuple) and all(isinstance(v, float) for v in given):
-        return np.array(given, dtype=np.float64)
+    if isinstance(given, list | tuple):
+        types = {type(each) for each in given}
+        if types <= {float, np.float64, int} and types != {int}:  # [0.7, 0.3, 0] are shares
+            return np.array(given, dtype=np.float64)
     return None
 
 

@@ -36,7 +36,9 @@ from warner.design.own_code import contents_of
 from warner.errors import ArgumentError, FileError, MethodWarning, ValuesError, WarnerError
 from warner.estimators.base import LikelihoodData
 from warner.mechanisms import TruncatedGeometric
+from warner.results.intervals import interval
 from warner.results.named_summaries import encoded
+from warner.results.solution import Solution
 from warner.theory import expected_loss
 
 DOMAIN = Integers(0, 4)
@@ -82,6 +84,53 @@ def test_every_cell_has_every_method_and_loss() -> None:
     # Two lines are the note that the sampler of Forced is not run.
     assert len(str(found).splitlines()) == 35 + 2 and "<table" in found._repr_html_()
     assert json.loads(json.dumps(found.to_json()))["results"] == rows
+
+
+def test_the_part_of_intervals_that_hold_is_that_of_the_same_tallies(tmp_path: Path) -> None:
+    """By the intervals of ten tallies. Rejects other tallies than those of the losses, draws of the
+    bootstrap that depend on the methods before, and intervals of another kind.
+    """
+    store = tmp_path / "runs.jsonl"
+    call = partial(benchmark, TRUTH, DOMAIN, [RandomizedResponse], n=300, runs=10, store=store)
+    methods = ["project", "eb"]
+    alone, drawn = call(methods), call(methods, coverage="bootstrap")
+    counted = call(methods, coverage=True).rows()
+    parts = []
+    for k in range(10):
+        rng = _generator(0, np.array(TRUTH) / sum(TRUTH), alone.cells[0], k)
+        channel = RandomizedResponse(DOMAIN, 1.0).channel()
+        operator, w = channel.simulate_tally(np.array(TRUTH) / sum(TRUTH), 300, rng)
+        data, method = LikelihoodData(operator, w, 300, DOMAIN), Inversion("project")
+        low, high = interval(Solution(method.fit(data), data, method)).T
+        parts.append(np.mean((low <= TRUTH) & (high >= TRUTH)))
+    error = np.std(parts, ddof=1) / np.sqrt(10)
+    assert counted[0]["coverage"] == pytest.approx(np.mean(parts))
+    assert counted[0]["coverage_standard_error"] == pytest.approx(error)
+    names = set(counted[0]) - set(alone.rows()[0])
+    assert names == {"coverage", "coverage_standard_error"}
+    for row, before in zip(counted, alone.rows(), strict=True):
+        assert {name: row[name] for name in before} == before
+    (one,) = benchmark(
+        TRUTH, DOMAIN, [RandomizedResponse], ["eb"], n=300, runs=10, coverage="bootstrap"
+    ).rows()
+    assert one["coverage"] == drawn.rows()[1]["coverage"] != counted[1]["coverage"]
+    assert "95 % intervals that hold" in str(drawn) and "coverage" not in str(alone)
+    left = call(methods, coverage="posterior").left_out
+    assert [name for _, name in left] == ["project"]
+    with pytest.raises(ArgumentError, match=r"coverage: must be one of .*'posterior'"):
+        call(methods, coverage="percentile")
+
+
+@pytest.mark.parametrize("coverage", [True, "bootstrap"])
+def test_intervals_of_an_estimator_that_shrinks_are_seen_to_miss(coverage: bool | str) -> None:
+    """Rejects intervals around estimates with a bias that are said to hold, and a bound of 95 %
+    that is not that of the unbiased intervals.
+    """
+    (row,) = benchmark(
+        TRUTH, DOMAIN, [RandomizedResponse], [Shrunk(0.9)], n=5000, runs=100, coverage=coverage
+    ).rows()
+    low, high = row["coverage"] + np.array([-4, 4]) * row["coverage_standard_error"]
+    assert (low <= 0.95 <= high + 0.02) if coverage is True else high < 0.6
 
 
 @pytest.mark.parametrize(
@@ -255,6 +304,7 @@ def test_truths_are_shares_values_or_several_by_name() -> None:
     of = partial(benchmark, domain=question, mechanisms=[RandomizedResponse], methods=["project"])
     shares, values = of([0.25, 0.75], runs=2), of(["b", "a", "b", "b"], runs=2)
     assert shares.rows() == values.rows()
+    assert of([0, 1.0], runs=2).rows() == of([0.0, 1.0], runs=2).rows()  # 0 is no answer here
     several = of({"even": [0.5, 0.5], "answers": ["a", "b", "b", "b"]}, runs=2)
     assert [row["truth"] for row in several.rows()] == ["even", "answers"]
     assert several.rows()[1]["mean"] == shares.rows()[0]["mean"]
