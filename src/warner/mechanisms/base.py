@@ -1106,6 +1106,9 @@ def check_law(mechanism: Mechanism) -> None:
     if not isinstance(law, ExactTable):
         return
     _require_table(mechanism, "law", law.numerators)
+    if (least := law.numerators.min()) < 0:
+        got = f"{float(Fraction(least) / law.total):.6g}"
+        raise MismatchError(_member(mechanism, "law"), "must have no probability below 0", got)
     sums = law.numerators.sum(axis=0)
     for x in np.flatnonzero(sums != law.total)[:1]:
         total = "2**64" if law.total == ONE else str(law.total)

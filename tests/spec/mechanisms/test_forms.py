@@ -80,6 +80,7 @@ SUM = r"must have columns that each sum to 2\*\*64; got "
         ("law", _table(lambda t: t[:3]), rf"Stated\.law: {SHAPE}.*got the shape \(3, 4\)"),
         ("law", _table(lambda t: t[:, 0]), r"got the shape \(4,\)"),
         ("law", _table(np.transpose), rf"{SUM}1\.51.* times as much for value number 0.*Each colu"),
+        ("law", _table(lambda t: 5 * t - ONE), r"law: must have no probability below 0; got -0\."),
         ("law", _table(_sum_off), rf"{SUM}1\.0001 times as much for value number 2"),
         (
             "law",
