@@ -117,6 +117,8 @@ _ABSENT = {  # what papers compare with, and this package does not have
     "AHEAD HIO HH": "for ranges of numbers see warner.SquareWave",
     "CALM HDG": "for several questions see warner.mechanisms.PerAttribute and OneOf",
     "PrivSet Wheel": "for sets see warner.domains.Items",
+    "GHR": "warner.HadamardResponse and warner.mechanisms.ProjectiveGeometryResponse come nearest "
+    "to the general form of Hadamard response",
     "HRR": "warner.HadamardResponse supports the true value and other values as often as HRR, so "
     "its estimates have the same variance",
     "HM": "two mechanisms have this name. The hybrid mechanism of numbers draws one of "

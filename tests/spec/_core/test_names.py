@@ -48,6 +48,11 @@ LEAGUE = warner.benchmark([0.5, 0.5], DEVICE.domain, [RandomizedResponse], ["mle
         (warner, "CLS", "is called warner.Inversion(constraint='project') here"),
         (warner, "FLH", "is called warner.LocalHashing(seeds=1024) here. The argument seeds is"),
         (warner, "HRR", "HRR is not in this package; warner.HadamardResponse supports"),
+        (
+            warner,
+            "GHR",
+            "GHR is not in this package; warner.HadamardResponse and warner.mechanisms.",
+        ),
         (warner, "HM", "HM is not in this package; two mechanisms have this name"),
         (warner, "PowerNS", "not in this package. Power and Power-NS draw the estimates towards"),
         (warner, "MLE-Apx", "not in this package. MLE-Apx comes near the maximum of the likeli"),
