@@ -156,7 +156,7 @@ class Benchmark(Tabular):
             columns.append(Column("exact", unit="number"))
         if rows and "coverage" in rows[0]:
             columns.append(Column("coverage", "95 % intervals that hold", "share"))
-            columns.append(Column("coverage_standard_error", "standard error", "share", priority=1))
+            columns.append(Column("coverage_standard_error", "its error", "share", priority=1))
         same = [
             in_words(key, rows[0][key])
             for key in ("mechanism", "epsilon", "n", "loss")
