@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,14 @@ from warner._core.sampling import Source
 from warner._core.table import Column, Table, Tabular, entry
 from warner._core.text import canonical
 from warner.design.charts import odds, table_of_odds
-from warner.design.own_sampler import Broken, NotApplicable, SamplerTests, spread
+from warner.design.own_sampler import (
+    Broken,
+    NotApplicable,
+    SamplerTests,
+    honest,
+    records_of,
+    spread,
+)
 from warner.design.privacy_words import Example, example_of
 from warner.design.shuffling import Shuffled, shuffled as of_crowd
 from warner.mechanisms import Device, Mechanism
@@ -266,13 +274,7 @@ def sampled_bound(
     mechanism: Mechanism, samples: int, draw: Callable[[np.ndarray], np.ndarray] | None = None
 ) -> Sampled:
     """A lower bound on epsilon from n reports of each of two values, which differ most in a few."""
-    if draw is None:
-
-        def draw(index: np.ndarray) -> np.ndarray:
-            return Reports(
-                mechanism.header, mechanism.randomize_index(index, Source(None))
-            ).record_array()
-
+    draw = draw or partial(records_of, mechanism, source=Source(None), sampler=honest)
     # A few reports choose two values. Half of the samples chooses an event, the other half bounds
     # its two probabilities (Clopper-Pearson), so neither choice biases the bound.
     half = samples // 2

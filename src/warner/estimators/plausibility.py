@@ -162,7 +162,8 @@ def _p_values(channel: LikelihoodOperator, w: FloatArray, n: int) -> Iterator[fl
     """The p-values of all that can be tested about n reports with frequencies w (m,)."""
     law, is_complete = channel.support_law(), isinstance(channel, Channel)
     if (shares := channel.function_shares(w)) is not None:
-        yield _of_functions(shares, n)
+        # Devices choose hash functions with equal probabilities.
+        yield _in_cells(shares, np.full(len(shares), 1 / len(shares)), n)
     elif is_complete and channel.shape[0] == 2:
         yield _of_two_words(channel.unrounded(), w, n)
         return
@@ -183,11 +184,6 @@ def _p_values(channel: LikelihoodOperator, w: FloatArray, n: int) -> Iterator[fl
         yield float(bdtr(np.rint(n * channel.sets(w)), n, channel.first.q.sum()))
     elif channel.rows_are_bit_sums:
         yield _of_shares(channel, w, n)
-
-
-def _of_functions(shares: FloatArray, n: int) -> float:
-    """Of hash functions, which devices choose with equal probabilities. Shapes: shares (f,)."""
-    return _in_cells(shares, np.full(len(shares), 1 / len(shares)), n)
 
 
 def _in_cells(seen: FloatArray, expected: FloatArray, n: int) -> float:
