@@ -504,11 +504,7 @@ class LikelihoodOperator(ABC):
 
     def has_wald_intervals(self, w: FloatArray) -> bool:
         """Whether the inverse of the frequencies w (m,) and its variance can be computed."""
-        try:
-            self.invert(w)
-        except IdentifiabilityError:
-            return False
-        return True
+        return self.has_inverse()
 
     def inverse_range(self) -> tuple[FloatArray, FloatArray] | None:
         """The least and the largest weight of one report in the estimate of each value, or bounds.

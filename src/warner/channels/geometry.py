@@ -650,11 +650,6 @@ class ProjectiveBlocksChannel(OrthogonalReports):
         values = sums.reshape(each, count, -1).swapaxes(0, 1).reshape(count * each, -1)
         return np.ascontiguousarray(values[: self.shape[1]]).reshape(self.shape[1], *w.shape[1:])
 
-    def _block_sums(self, w: FloatArray) -> FloatArray:
-        """B_i of the block of each value, (K,) or (K, B), from numbers of the reports."""
-        of_block = w.reshape(self.points.count, self.points.space.points, *w.shape[1:]).sum(axis=1)
-        return np.asarray(of_block[self.points.block_of(np.arange(self.shape[1]))])
-
     def _value_sums(self, theta: FloatArray) -> FloatArray:
         """The sum of numbers of the values of each block, (h,) or (h, B)."""
         starts = np.arange(0, self.shape[1], self.points.each)
@@ -664,7 +659,9 @@ class ProjectiveBlocksChannel(OrthogonalReports):
         return out
 
     def invert(self, w: FloatArray) -> FloatArray:
-        weighted = self.support_shares(w) - self._ratio * self._block_sums(w)
+        of_block = w.reshape(self.points.count, self.points.space.points, *w.shape[1:]).sum(axis=1)
+        sums = of_block[self.points.block_of(np.arange(self.shape[1]))]  # B_i of each value's block
+        weighted = self.support_shares(w) - self._ratio * sums
         return np.asarray(self._scale * weighted + self._base * w.sum(axis=0))
 
     def influence(self, c: FloatArray) -> FloatArray:

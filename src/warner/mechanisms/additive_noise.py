@@ -350,14 +350,11 @@ class Laplace(Noise):
         return Dummies(
             1 / mean,
             mean / a**self.steps,
-            self._noisy_anywhere,
+            # Reports of people at grid points that are uniform.
+            lambda n, source: self._sum(source.uniform(self.steps + 1, n), self._noise(n, source)),
             lambda: super(Laplace, self).channel().matvec(np.full(points, 1 / points)),
             lambda: self._reports_of(dict.fromkeys(range(points), Fraction(1, points))),
         )
-
-    def _noisy_anywhere(self, n: int, source: Source) -> dict[str, np.ndarray]:
-        """The reports of n grid points that are uniform."""
-        return self._sum(source.uniform(self.steps + 1, n), self._noise(n, source))
 
     def channel(self) -> Channel:
         noise = super().channel()
