@@ -644,10 +644,6 @@ class SliceChannel(CompositeChannel):
     w = [S; n - S] / (n K'), S (K',) the mean bits of the slices, added over n reports. A report
     counts in K rows, as its bits do.
 
-    Args:
-        whole: the channel of all combinations, whose values are all alike.
-        size: K', the number of slices.
-
     >>> whole = SupportChannel(4, 0.2, 0.5)
     >>> SliceChannel(whole, 2).invert(np.array([0.425, 0.225, 0.575, 0.775]) / 2).round(3).tolist()
     [0.9, 0.1]

@@ -228,11 +228,6 @@ def _unequal(mechanism: OneOf, kind: str) -> str:
 def of_guarantee(promised: Guarantee, seen: str, several: bool = False) -> list[str]:
     r"""What a guarantee bounds, as sentences for people who do not know what odds are.
 
-    Args:
-        promised: the guarantee.
-        seen: what somebody sees, as in "Somebody who sees a report".
-        several: whether it is of several answers of a person.
-
     >>> from warner.privacy import LDP
     >>> said = of_guarantee(LDP(math.log(3)), "a report")
     >>> print(textwrap.fill(said[0].replace("\N{NO-BREAK SPACE}", " "), 80))

@@ -253,20 +253,6 @@ def shuffled(mechanism: Mechanism, people: int, delta: float = 1e-6, rounds: int
 
         Pr(counts in S | answers) <= e^epsilon' Pr(counts in S | other answers) + delta
 
-    Args:
-        mechanism: whose law gives the ratio p and the total variation beta of two values.
-        people: n, whose reports are counted together.
-        delta: with this probability at most, the inequality does not hold.
-        rounds: how often the same n people report, each time with new randomness.
-
-    Returns:
-        Shuffled: epsilon' is never above the generic mechanism's, nor above rounds times the
-        local epsilon.
-
-    Raises:
-        ArgumentError: a mechanism that does not protect all values from each other, or not surely;
-            a delta that is not below 1 / n.
-
     >>> from warner import Categorical, RandomizedResponse
     >>> smokes = RandomizedResponse(Categorical(["never", "sometimes", "often", "daily"]), 1.0)
     >>> round(shuffled(smokes, 300).epsilon, 4)

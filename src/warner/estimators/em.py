@@ -175,10 +175,7 @@ class EMPath:
     of a stabilised Chebyshev method of order 2 are taken, whose error is estimated. The point after
     k steps is within about 0.01 in total variation of EM's.
 
-    Args:
-        channel: A (m, K).
-        w: (m, B), the frequencies.
-        thetas: (K, B), the start.
+    Shapes: channel (m, K), w (m, B), thetas (K, B).
     """
 
     # The Jacobian of log s is -P with P = diag(1 / s) A' diag(w / d^2) A diag(theta), d = A theta.
@@ -400,14 +397,7 @@ def numbers_tried() -> tuple[int, ...]:
 
 
 class _Search:
-    """The best number of steps so far.
-
-    Args:
-        folds: (m, F), counts of the rows in each fold.
-        d: (m, F), A theta at the start.
-        from_uniform: whether the start is the uniform distribution.
-        size: K.
-    """
+    """The best number of steps so far."""
 
     def __init__(self, folds: np.ndarray, d: np.ndarray, from_uniform: bool, size: int) -> None:
         self._held_out = folds > 0

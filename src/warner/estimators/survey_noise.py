@@ -83,13 +83,7 @@ class SurveyNoise:
     def covariance(
         self, of_shares: OfShares, target: str = "population", c: np.ndarray | None = None
     ) -> np.ndarray:
-        """V (B, B) of the estimates of c'theta, or of theta itself.
-
-        Args:
-            of_shares: the covariance (B, B) of one report for the target.
-            target: ``"population"`` or ``"respondents"``.
-            c: (K, B) functions of the shares; None for the shares themselves.
-        """
+        """V (B, B) of the estimates of c'theta, or of theta itself."""
         if target == "respondents":
             scale, at = self.of_answers
             return scale * of_shares(with_sum_one(at))

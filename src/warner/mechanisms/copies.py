@@ -154,10 +154,6 @@ def _log_multiples_of_one(mechanism: Randomiser, people: np.ndarray, d: int) -> 
 def log_chance_of_no_twins(mechanisms: Iterable[Randomiser], sizes: np.ndarray) -> float:
     """The logarithm of a bound of the probability that no two people of a group send one report.
 
-    Args:
-        mechanisms: one for each attribute, which each person answers.
-        sizes: (G,) the people of each group.
-
     >>> from warner import Categorical, RandomizedResponse
     >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
     >>> round(math.exp(log_chance_of_no_twins([coin], np.array([2, 1]))), 3)
@@ -225,10 +221,6 @@ def counted_twice(
     """Which people were counted twice or more often, by the look of the tallies.
 
     Where a table holds each row d times, in any order, all counts are multiples of d.
-
-    Args:
-        mechanisms: {attribute: the mechanism that made its reports}.
-        tallies: {attribute: the tally} of the same people.
     """
     first = next(iter(tallies.values()))
     if any(list(tally) != list(first) for tally in tallies.values()):

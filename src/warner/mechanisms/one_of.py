@@ -587,14 +587,9 @@ def permanent_of_people(mechanisms: Mapping[str, Mechanism]) -> list[dict[str, P
 
 
 def of_changed_answers(people: Sequence[Mapping[str, Permanent]]) -> tuple[int, Guarantee]:
-    """What all rounds tell of people whose answers may change, however many rounds there are.
+    """The most different answers to a question that a device reports, and what all of it tells.
 
-    Args:
-        people: of people of each kind, {question: its mechanism}.
-
-    Returns:
-        tuple: on how many different answers to one question a device reports at most, and the
-        guarantee of all that one person sends.
+    Answers may change, and rounds may be as many as there are.
     """
     most = max(inner.values for of in people for inner in of.values())
     spent = [side_by_side({name: m.of_values() for name, m in of.items()}) for of in people]
