@@ -220,7 +220,7 @@ def require_plausible_counts(path: str, tallies: Mapping[str, Tally]) -> None:
 
 
 # Endings of files that look like data, and are not read.
-_DATA = (".pq", ".parq", ".orc", ".avro", ".arrow", ".feather", ".tsv", ".xlsx", *data_sets.PACKED)
+_DATA = (".orc", ".avro", ".arrow", ".feather", ".tsv", ".xlsx", *data_sets.PACKED)
 _JSON = (".json", ".jsonl", ".ndjson")
 
 

@@ -330,7 +330,7 @@ def local_name(path: str, for_sql: bool = False) -> Iterator[str]:
     from warner.io.read_answers import table_cells
 
     if not is_remote(path):
-        if not for_sql or ending(path).lower() != _EXCEL or not Path(path).is_file():
+        if not for_sql or ending(path) != _EXCEL or not Path(path).is_file():
             yield path
             return
         with temporary_file(suffix=CsvFormat.suffix) as copy, named(copy, path):

@@ -217,6 +217,10 @@ class ParquetFormat(FileFormat):
 
     name = "Parquet"
     suffix = ".parquet"
+
+    def recognizes(self, path: str) -> bool:
+        return ending(path) == self.suffix
+
     groups = True
     holds_public = True
     holds_blocks = True
@@ -381,10 +385,11 @@ def redacted_address(path: str) -> str:
 def ending(path: str) -> str:
     """How the name of a file ends, in lower case, also at an address with a query.
 
-    >>> ending("https://host/a.parquet?X-Amz-Signature=1f"), ending("lake/a.csv")
-    ('.parquet', '.csv')
+    >>> ending("https://host/a.parquet?X-Amz-Signature=1f"), ending("a.csv"), ending("a.pq")
+    ('.parquet', '.csv', '.parquet')
     """
-    return Path(redacted_address(path).removesuffix("?...")).suffix.lower()
+    suffix = Path(redacted_address(path).removesuffix("?...")).suffix.lower()
+    return ParquetFormat.suffix if suffix in (".pq", ".parq") else suffix
 
 
 def file_name_in_sql(path: str) -> str:

@@ -30,6 +30,12 @@ def test_upper_case_endings_are_read_and_others_are_named(lake: Path) -> None:
     tally("lake")
     assert load_tallies("t.json")["smokes"].n == 96
     for name in ("readme", "notes.txt", ".hidden.pq", "_left.pq"):
+    pq.write_table(rows(4), "lake/y.PQ")
+    tally("lake")
+    assert load_tallies("t.json")["smokes"].n == 100
+    tally("lake/y.PQ")
+    assert load_tallies("t.json")["smokes"].n == 4
+    Path("lake/y.PQ").unlink()
         Path("lake", name).write_text("x")
     for path in ("lake", "lake/*"):
         done = tally(path)
@@ -49,12 +55,12 @@ def test_files_that_look_like_data_are_left_out_with_a_warning_or_refused(lake: 
     run("-q", "tally", "lake", "--study", "study.toml", "-o", "lake/t.json")
     tally("lake", "--checkpoint", "lake/c.jsonl")
     assert "looks like data" not in tally("lake", "--checkpoint", "lake/c.jsonl").stderr
-    Path("lake/part-0007.pq").write_text("x")
-    said = "WARNING: lake: 1 file that looks like data was left out: lake/part-0007.pq. If reports"
+    Path("lake/part-0007.orc").write_text("x")
+    said = "WARNING: lake: 1 file that looks like data was left out: lake/part-0007.orc. If reports"
     assert f"{said} are in there, write them as .parquet or .csv." in tally("lake").stderr
-    for name in ("a.csv.gz", "b.PQ", "c.json", "part-8.Parquet.snappy"):
+    for name in ("a.csv.gz", "b.ORC", "c.json", "part-8.Parquet.snappy"):
         Path("lake", name).write_text("x")
-    names = "lake/a.csv.gz, lake/b.PQ, lake/c.json, and 2 more"
+    names = "lake/a.csv.gz, lake/b.ORC, lake/c.json, and 2 more"
     said = f"WARNING: lake: 5 files that look like data were left out: {names}."
     assert said in tally("lake", "--of-this-study").stderr
     done = tally("lake", "--require-headers", ok=False)
