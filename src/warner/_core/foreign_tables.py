@@ -65,7 +65,7 @@ Reader = Callable[[Any], ForeignTable | None]
 """Returns the table that an object is, or None for an object of another sort."""
 
 _READERS: list[Reader] = []
-_NO_CHANCE = 1e-9  # the probability below which equal rows are those of the same people
+NO_CHANCE = 1e-9  # the probability below which equal counts, or rows, are of the same people
 ONE_COPY = (
     "Correct the step that copied the rows, and count again. Do not drop rows only because they "
     "are equal: equal reports of different people are normal."
@@ -213,7 +213,7 @@ def about_repeated(index: Any, columns: Mapping[str, np.ndarray], is_frame: bool
     # Rows of different people are as often equal as a row and the one below it in the frame.
     others = labels[1:] != labels[:-1]
     equal = _are_equal(columns)[others]
-    if not equal.size or equal.mean() ** pairs.sum() >= _NO_CHANCE:
+    if not equal.size or equal.mean() ** pairs.sum() >= NO_CHANCE:
         return ""
     return (
         "In this data frame, rows with the same index label also have the same reports. "
@@ -230,7 +230,7 @@ def _are_in_pairs(columns: Mapping[str, np.ndarray]) -> bool:
     # Where a row differs from the one before it, the number of rows before it is even every second
     # time or less.
     new = np.flatnonzero(~_are_equal(columns)) + 1
-    return not (new % 2).any() and 0.5 ** len(new) < _NO_CHANCE
+    return not (new % 2).any() and 0.5 ** len(new) < NO_CHANCE
 
 
 _PARTS = 4  # of the rows; a block is found where it is repeated, if it holds the start of a part
@@ -263,7 +263,7 @@ def repeated_block(
         block = {str(i): one[: min(length, _MOST_COMPARED)] for i, (one, _) in enumerate(pairs)}
         lags = range(1, min(_NEARBY, length // 2) + 1)
         equal = max((_are_equal(block, lag).mean() for lag in lags), default=1.0)
-        if n * _PARTS * max(equal, 1 / length) ** length < _NO_CHANCE:
+        if n * _PARTS * max(equal, 1 / length) ** length < NO_CHANCE:
             return first, again, length
     return None
 

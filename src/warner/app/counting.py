@@ -23,6 +23,7 @@ from warner._core.errors import (
     FrameWarning,
     WarnerError,
 )
+from warner._core.foreign_tables import NO_CHANCE
 from warner._core.progress import stage
 from warner._core.text import canonical, in_one_line, series
 from warner.app.new_study.text import listed
@@ -47,7 +48,7 @@ from warner.io.foreign_files import columns_of_texts
 from warner.io.parquet_format import ending, is_remote, redacted_address
 from warner.io.stated_headers import codes_in_words, listed_codes
 from warner.mechanisms import from_header
-from warner.mechanisms.copies import NO_CHANCE, log_chance_of_rows
+from warner.mechanisms.copies import log_chance_of_rows
 from warner.reports.reports import text_start
 from warner.reports.tally import (
     OF_TWO_ROUNDS,
@@ -309,7 +310,7 @@ class DuplicateCheck:
     # Equal counts of two files named one by one are refused. In folders they are refused where
     # chance cannot explain them: the chance of any equal pair of m files is at most m (m - 1) / 2
     # times that of one pair (the union bound), which is at most the product of its attributes.
-    # A million reports of 16 values have 1e-22, those of one question with yes and no have 1e-3, so
+    # A million reports of 16 values have 1e-42, those of one question with yes and no have 1e-3, so
     # copies of such files are not noticed.
 
     paths: Sequence[str]  # the arguments of the command

@@ -24,6 +24,7 @@ from warner import io as files
 from warner._core.atomic_files import has_replaced, temporary_file, write_whole
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, FileError, MismatchError, StudyError, WarnerError
+from warner._core.foreign_tables import NO_CHANCE
 from warner._core.progress import steps
 from warner._core.text import RANDOMISE_FIRST, canonical, file_name_key, in_one_line
 from warner.app.terminal import note, plural, say, warning
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
     from warner.studies.study import Study
 
 FILES = "file"  # what --by calls the column of the files themselves
-_NO_CHANCE = 1e-9  # the probability below which equal counts are those of the same reports
 _RARE = 1e-3  # the probability below which equal counts are named
 _SELDOM = "Chance makes such equal counts in fewer than 1 of 1,000 cases"
 _NAMED = 3  # files of many that a message names
@@ -402,7 +402,7 @@ def refuse_equal(
     for attribute in dict.fromkeys(name for tallies in parts.values() for name in tallies):
         paths = [path for path, tallies in parts.items() if attribute in tallies]
         for twins in twins_among([parts[path][attribute] for path in paths]):
-            if twins.groups and twins.chance * pairs < _NO_CHANCE:
+            if twins.groups and twins.chance * pairs < NO_CHANCE:
                 raise _counted_twice(
                     f"{paths[twins.first]} and {paths[twins.second]}", f" in {twins.groups}"
                 )
@@ -480,7 +480,7 @@ class CountsBefore:
         if other != path:
             # The noise of different questions is independent.
             chance = math.prod(tally.chance_of_a_twin for tally in tallies.values())
-            if (both and alone) or chance * pairs < _NO_CHANCE:
+            if (both and alone) or chance * pairs < NO_CHANCE:
                 raise _counted_twice(f"{other} and {path}")
             if chance * pairs < _RARE:
                 warning(
@@ -491,7 +491,7 @@ class CountsBefore:
 
     def require_no_sums(self) -> None:
         """Refuse files that have the counts of several others, as where files were compacted."""
-        refused = self.sums.equal(_NO_CHANCE)
+        refused = self.sums.equal(NO_CHANCE)
         if (equal := refused or self.sums.equal(_RARE)) is None:
             return
         from warner.app.new_study.text import listed
@@ -549,7 +549,7 @@ class CountsBefore:
         for key, (other, _) in again.items():
             together[other] *= min(1.0, chances[key] * sizes[other] * len(digests))
         for key, (other, twin) in again.items():
-            if min(chances[key] * pairs, together[other]) < _NO_CHANCE:
+            if min(chances[key] * pairs, together[other]) < NO_CHANCE:
                 group = f"the group {label(key)}"
                 raise _counted_twice(f"{twin} of {other} and {group} of {path}")
 

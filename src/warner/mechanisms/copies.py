@@ -14,12 +14,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from warner._core.errors import FrameWarning, warn
-from warner._core.foreign_tables import ONE_COPY
+from warner._core.foreign_tables import NO_CHANCE, ONE_COPY
 from warner.privacy.report_laws import OneHotBits, TwoProbabilities
 from warner.reports.schema import BitVector, IntegerColumns
 from warner.reports.tally import Tally
 
-NO_CHANCE = 1e-9  # the probability below which counts and rows are no chance
 _NO_TWINS = 1e-6  # the probability below which reports that all differ are no chance
 _MOST_PEOPLE = 2**20  # of whom it is computed that no two send the same report
 _MOST_REPORTS = 2**64  # different ones, of which hardly two people send the same

@@ -70,6 +70,7 @@ from warner.reports.tally_kinds import (
     BitSums,
     Counted,
     DistinctReports,
+    Histogram,
     Sources,
     TallyKind,
     added_sources,
@@ -860,7 +861,7 @@ class Tally(Hinting):
 
     @property
     def chance_of_a_twin(self) -> float:
-        """About the largest probability that reports of other people have the same counts.
+        """The largest probability that reports of other people have the same counts.
 
         Of all groups, whose people are different: see :meth:`chances_of_twins`, which is about the
         groups one by one.
@@ -873,25 +874,25 @@ class Tally(Hinting):
         return float(self.chances_of_twins().prod())
 
     def chances_of_twins(self) -> np.ndarray:
-        """About the largest probability that reports of other people have a group's counts, (G,).
+        """The largest probability that reports of other people have a group's counts, (G,).
 
-        A count c of n is most probable where c / n is its expectation: 1 / sqrt(2 pi v) with
-        v = c (1 - c / n), by Stirling's formula. Counts depend on each other, as the two of a coin
-        do, so the square root of the product over all counts is taken. Where a report is counted m
-        times, as in the tables of several attributes, the m-th root is taken: of m tables, at least
-        one has this probability or less.
+        For counts c of n reports it is sqrt(2 pi n) / prod sqrt(2 pi c), by Stirling's formula,
+        under the law that makes them most probable. Of bits and digits, which depend on each other,
+        the square root is taken, and of m tables of several attributes the m-th root. The people
+        are others: where epsilon is large, the same answers have equal counts more often.
         """
         summed = self.sums()
-        table, n = summed._table.astype(np.float64), summed.sizes.astype(np.float64)
+        n = summed.sizes
         # Each distinct report that is kept is a count of its group.
-        counts = table.reshape(len(table), -1)
+        counts = summed._table.reshape(len(summed._table), -1)
         of = np.arange(len(n)) if summed._places is None else summed._places
-        people = np.maximum(n, 1.0)
-        variance = np.maximum(counts * (1 - counts / people[of, None]), 1 / (2 * np.pi))
-        each = np.bincount(of, np.log(2 * np.pi * variance).sum(axis=1), minlength=len(n))
-        if self.ways is not None:
-            each = each / np.maximum(counts.sum(axis=1) / people, 1.0)
-        return np.asarray(np.exp(-0.25 * each))
+        if summed.kind == BitSums():
+            counts = np.hstack([counts, n[:, None] - counts])
+        logs = np.bincount(of, _log_width(counts).sum(axis=1), minlength=len(n))
+        tables = np.bincount(of, counts.sum(axis=1), minlength=len(n)) / np.maximum(n, 1)
+        root = 1 if summed.kind.keeps_reports or summed.kind == Histogram() else 2
+        roots = root if self.ways is None else np.maximum(tables, 1.0)
+        return np.asarray(np.exp((tables * _log_width(n) - logs) / roots))
 
     def common_factors(self) -> np.ndarray:
         """The greatest common divisor of all counts of a group, (G,); 0 where all are 0.
@@ -1182,6 +1183,12 @@ def _of_one_kind(tallies: Sequence[Tally]) -> Sequence[Tally]:
     if kinds - keeping or not narrowest.keeps(sum(tally.n for tally in tallies)):
         return [tally.sums() for tally in tallies]
     return [tally._but(kind=narrowest) for tally in tallies]
+
+
+def _log_width(counts: np.ndarray) -> np.ndarray:
+    """log(c! / (c / e)^c) of each count c, within 0.002: that of sqrt(2 pi c), and 0 of 0."""
+    c = np.maximum(counts, 1).astype(np.float64)
+    return np.where(counts > 0, np.log(2 * np.pi * c) / 2 + 1 / (12 * c + 1), 0.0)
 
 
 def _added(parts: Sequence[tuple[Counted, np.ndarray]], groups: int) -> Counted:

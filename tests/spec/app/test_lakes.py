@@ -22,6 +22,7 @@ from warner.reports.tally import load_tallies
 
 _ = lake
 _RNG = np.random.default_rng(12)
+_THREE_AND_TWO = (("smokes", 3), ("drinks", 2))  # questions and the number of their values
 
 
 def test_upper_case_endings_are_read_and_others_are_named(lake: Path) -> None:
@@ -29,13 +30,13 @@ def test_upper_case_endings_are_read_and_others_are_named(lake: Path) -> None:
     pa.csv.write_csv(rows(6), "lake/x.Csv")
     tally("lake")
     assert load_tallies("t.json")["smokes"].n == 96
-    for name in ("readme", "notes.txt", ".hidden.pq", "_left.pq"):
     pq.write_table(rows(4), "lake/y.PQ")
     tally("lake")
     assert load_tallies("t.json")["smokes"].n == 100
     tally("lake/y.PQ")
     assert load_tallies("t.json")["smokes"].n == 4
     Path("lake/y.PQ").unlink()
+    for name in ("readme", "notes.txt", ".hidden.pq", "_left.pq"):
         Path("lake", name).write_text("x")
     for path in ("lake", "lake/*"):
         done = tally(path)
@@ -100,6 +101,26 @@ def test_questions_tell_a_copy_together_of_which_none_does_so_alone(
     assert "lake/a.parquet and lake/b.parquet, which have equal counts" in said
     Path("lake/b.parquet").unlink()
     tally("lake", *by)
+
+
+def test_a_warning_names_a_copy_where_chance_makes_it_in_fewer_than_1_of_1000_cases(
+    lake: Path,
+) -> None:
+    """Rejects the square root of the chance of three values: 861 pairs make 2 of 1,000 of it."""
+    shutil.rmtree("lake")
+    lake.mkdir()
+    pair = STUDY.partition("[attributes.item]")[0].partition("[attributes.smokes]")
+    two = pair[2].replace(', "often"', "")
+    Path("study.toml").write_text(f"{''.join(pair)}[attributes.drinks]{two}")
+    n = 25_000
+    for i in range(41):
+        table = pa.table({f"{q}_report": _RNG.integers(0, k, n) for q, k in _THREE_AND_TWO})
+        pq.write_table(table, f"lake/{i:02}.parquet")
+    assert "equal counts" not in tally("lake").stderr
+    pq.write_table(table.take(np.arange(n)[::-1]), "lake/again.parquet")
+    said = tally("lake").stderr
+    assert "lake/40.parquet and lake/again.parquet have equal counts, and both were" in said
+    run("--strict", "tally", "lake", "--of-this-study", "--study", "study.toml", ok=False)
 
 
 def test_a_day_that_was_written_anew_as_another_day_is_known_by_its_groups_together(
