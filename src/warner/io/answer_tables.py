@@ -201,7 +201,7 @@ def _excel(data: bytes, shown: str, names: Sequence[str]) -> AnswerTable | None:
 def on_several_sheets(shown: str, what: str, titles: Sequence[str]) -> FileError:
     """The error of a workbook of which several sheets may be meant."""
     rule = f"has {what} on several sheets: {', '.join(titles)}"
-    return FileError(shown, rule, None, "Keep only the sheet with the answers")
+    return FileError(shown, rule, None, "Keep only the sheet that is meant")
 
 
 def _safely(shown: str, work: Callable[[], Any]) -> Any:

@@ -24,8 +24,9 @@ from urllib.parse import unquote
 from warner._core.atomic_files import temporary_file
 from warner._core.errors import FileError, WarnerError
 from warner._core.text import in_one_line, visible
+from warner.io.answer_tables import on_several_sheets
 from warner.io.csv_format import CsvFormat
-from warner.io.formats import FORMATS
+from warner.io.formats import FORMATS, answers_in
 from warner.io.parquet_format import (
     ParquetFormat,
     ending,
@@ -335,6 +336,10 @@ def local_name(path: str, for_sql: bool = False) -> Iterator[str]:
             return
         with temporary_file(suffix=CsvFormat.suffix) as copy, named(copy, path):
             names, lines = table_cells(path)
+            sheets = answers_in(path, []).sheets
+            shared = [title for title in sheets if {*names} & {*sheets[title].names} - {""}]
+            if len(shared) > 1:
+                raise on_several_sheets(path, "columns with the same name", shared)
             with open(copy, "w", newline="", encoding="utf-8") as file:
                 csv.writer(file).writerows([names, *(cells for _, cells in lines)])
             yield copy

@@ -1485,6 +1485,22 @@ def test_excel_files_of_what_people_said_are_counted(tmp_path: Path) -> None:
     assert "w.xlsx: line 3: column 'cannabis': must be one of" in out and ".warner-" not in out
 
 
+def test_reports_on_two_sheets_of_a_workbook_are_not_half_counted(tmp_path: Path) -> None:
+    """Rejects the sheet with the most columns, as if the others had no reports."""
+    path, study = (
+        _table(tmp_path / "p.xlsx", [["cannabis", "id"], ["same", 1]]),
+        tmp_path / "s.toml",
+    )
+    study.write_text(STUDY)
+    book = openpyxl.load_workbook(path)
+    book.create_sheet("later").append(["cannabis"])
+    book["later"].append(["different"])
+    book.create_sheet("notes").append(["by", "whom"])
+    book.save(path)
+    out = _run("tally", path, "--study", str(study), "-o", str(tmp_path / "t.json"), fails=True)
+    assert "p.xlsx: has columns with the same name on several sheets: Sheet, later." in out
+
+
 def test_shares_in_excel_files_are_shown_in_per_cent(tmp_path: Path) -> None:
     path = _table(tmp_path / "counts.csv", _WIDE)
     out = str(tmp_path / "shares.xlsx")
