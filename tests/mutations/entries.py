@@ -285,8 +285,8 @@ MUTATIONS = [
     # Tallies and their sums.
     Mutation(
         "reports/tally.py",
-        "most = max(self.reports_per_person, other.reports_per_person)",
-        "most = min(self.reports_per_person, other.reports_per_person)",
+        "max(self.reports_per_person, other.reports_per_person)",
+        "min(self.reports_per_person, other.reports_per_person)",
         "a sum forgets that people sent several reports",
         _TALLIES,
     ),
@@ -306,8 +306,8 @@ MUTATIONS = [
     ),
     Mutation(
         "reports/tally.py",
-        "trusted = self.is_trusted and other.is_trusted\n        marks",
-        "trusted = self.is_trusted or other.is_trusted\n        marks",
+        "self.is_trusted and other.is_trusted",
+        "self.is_trusted or other.is_trusted",
         "forged counts are trusted beside trusted ones",
         (*_TALLIES, "spec/estimators/test_plausibility.py"),
     ),

@@ -18,7 +18,6 @@ import hashlib
 import json
 import os
 from collections.abc import (
-    Hashable,
     ItemsView,
     Iterable,
     Iterator,
@@ -92,6 +91,10 @@ _MOST_PEOPLE = 2**53  # whose number is exact in double precision
 _SHOWN = 20  # groups in a notebook
 _MOST_FILES = 10_000  # that a tally remembers: 360 kB of its file
 AND_OTHERS = "others"  # beside fingerprints of files: not all that were counted are known
+_MARKS = (
+    *("reports_per_person", "sources", "is_trusted", "round", "may_mix_rounds"),
+    *("survey_design", "unchecked", "question", "files"),
+)  # attributes of a tally beside its counts
 _FIRST = 64  # counts of a group that are looked at first: few have a common factor
 
 
@@ -109,13 +112,13 @@ class Tally(Hinting):
         groups: the public columns and the values of each group; None for all people together.
         simulated: whether the reports were made with a generator that can be repeated. Such
             reports protect nobody.
-        reports_per_person: the most reports that one person sent, see :meth:`per_person`.
-        sources: marks of the tallies that this one is a sum of; none for a new tally.
-        is_trusted: whether estimates take the counts as they are, see :meth:`trusted`.
 
     Attributes:
-        header, simulated, reports_per_person, sources, is_trusted: as given. The sources and the
-            trust are no part of a tally's value.
+        header, simulated: as given.
+        reports_per_person: the most reports that one person sent, see :meth:`per_person`.
+        sources: marks of the tallies that this one is a sum of. No part of a tally's value.
+        is_trusted: whether estimates take the counts as they are, see :meth:`trusted`. No part of
+            a tally's value.
         kind: which statistic the counts of a group are, and so their shape: Histogram, BitSums,
             DigitCounts, DistinctReports or MarginalTables.
         round: which round of the same people the reports are of, see :meth:`of_round`; else None.
@@ -156,6 +159,8 @@ class Tally(Hinting):
     True
     """
 
+    reports_per_person: int = 1
+    is_trusted: bool = False
     round: int | None = None
     may_mix_rounds: bool = False
     survey_design: SurveyDesign | None = None
@@ -169,16 +174,11 @@ class Tally(Hinting):
         counted: Counted,
         groups: Groups | None = None,
         simulated: bool = False,
-        reports_per_person: int = 1,
-        sources: Sources = frozenset(),
-        is_trusted: bool = False,
     ) -> None:
         keys: Sequence[Key] = [()] if groups is None else groups.keys
         self.columns: dict[str, Domain | None] = {} if groups is None else dict(groups.columns)
         self.simulated = simulated
-        self.reports_per_person = reports_per_person
-        self.sources = sources or new_source()
-        self.is_trusted = is_trusted
+        self.sources: Sources = new_source()
         if not (isinstance(header, Mapping) and self._fits(keys, counted)):
             rule = (
                 "needs a header, a different key for each group, and integer counts of each group"
@@ -231,8 +231,6 @@ class Tally(Hinting):
             and all(len(key) == len(self.columns) for key in keys)
             and len(set(keys)) == len(keys)
             and type(self.simulated) is bool
-            and type(self.reports_per_person) is int
-            and 1 <= self.reports_per_person <= MOST_PER_PERSON
         )
 
     @classmethod
@@ -377,16 +375,16 @@ class Tally(Hinting):
         if first.rows is None:
             require_room(len(tallies), first.counts.size)
         parts = [(tally._counted(), np.array([i])) for i, tally in enumerate(tallies)]
-        most = max(t.reports_per_person for t in tallies)
-        sources = united_sources([tally.sources for tally in tallies])
-        counted = _added(parts, len(tallies))
-        trusted = all(tally.is_trusted for tally in tallies)
-        made = cls(first.header, counted, groups, first.simulated, most, sources, trusted)
         rounds = {tally.round for tally in tallies}
-        made = made._but(may_mix_rounds=any(tally.may_mix_rounds for tally in tallies))
-        made = made.not_checked(chain(*(tally.unchecked for tally in tallies)))
-        made = made.about(question_of(tallies))
-        return made if len(rounds) > 1 else made._but(round=first.round)
+        made = cls(first.header, _added(parts, len(tallies)), groups, first.simulated)._but(
+            reports_per_person=max(tally.reports_per_person for tally in tallies),
+            sources=united_sources([tally.sources for tally in tallies]),
+            is_trusted=all(tally.is_trusted for tally in tallies),
+            round=first.round if len(rounds) == 1 else None,
+            may_mix_rounds=any(tally.may_mix_rounds for tally in tallies),
+            question=question_of(tallies),
+        )
+        return made.not_checked(chain(*(tally.unchecked for tally in tallies)))
 
     # A mapping of the public values of a group to its tally.
 
@@ -413,10 +411,8 @@ class Tally(Hinting):
         places = None if rows is None else np.zeros(len(rows), dtype=np.int64)
         counted = Counted(self.kind, counts, n, rows, places)
         marks = frozenset([(self.sources, self._keys[i])]) if self.columns else self.sources
-        most = self.reports_per_person
-        one = Tally(self.header, counted, None, self.simulated, most, marks, self.is_trusted)
-        one = one._but(round=self.round, may_mix_rounds=self.may_mix_rounds, question=self.question)
-        return one.not_checked(self.unchecked)
+        one = self._like(counted, None)
+        return one._but(sources=marks, survey_design=None, files=frozenset())
 
     def __iter__(self) -> Iterator[Key]:
         return iter(self._keys)
@@ -674,7 +670,6 @@ class Tally(Hinting):
             remedy = "Count both with the same groups, or use total() of the tally with groups"
             raise MismatchError("tallies", rule, None, remedy)
         columns = columns_of_both(self.columns, other.columns)
-        sources = added_sources(self.sources, other.sources)
         if self.rows is not None or other.rows is not None:
             self, other = _of_one_kind([self, other])
         if not self._adds_to(other):
@@ -684,9 +679,10 @@ class Tally(Hinting):
                 "Count the reports of both in the same way",
             )
             raise MismatchError("tallies", rule, got, remedy)
-        most = max(self.reports_per_person, other.reports_per_person)
-        trusted = self.is_trusted and other.is_trusted
         marks: dict[str, Any] = {
+            "reports_per_person": max(self.reports_per_person, other.reports_per_person),
+            "sources": added_sources(self.sources, other.sources),
+            "is_trusted": self.is_trusted and other.is_trusted,
             "round": other.round if self.round is None else self.round,
             "may_mix_rounds": self.may_mix_rounds or other.may_mix_rounds,
             "survey_design": self.survey_design or other.survey_design,
@@ -699,9 +695,6 @@ class Tally(Hinting):
                 columns=columns,
                 _table=_frozen(self._table + other._table),
                 sizes=_frozen(self.sizes + other.sizes),
-                reports_per_person=most,
-                sources=sources,
-                is_trusted=trusted,
                 **marks,
             )
         position = dict(self._place)
@@ -713,8 +706,7 @@ class Tally(Hinting):
         their_to = np.array([position[key] for key in other._keys], dtype=np.int64)
         counted = _added([(self._counted(), to), (other._counted(), their_to)], len(position))
         groups = Groups(columns, list(position), their_to) if columns else None
-        made = Tally(self.header, counted, groups, self.simulated, most, sources, trusted)
-        return made._but(**marks)
+        return self._like(counted, groups)._but(**marks)
 
     def __radd__(self, other: object) -> Tally:
         return self if other == 0 else NotImplemented  # so that sum(tallies) works
@@ -730,13 +722,8 @@ class Tally(Hinting):
 
     def _like(self, counted: Counted, groups: Groups | None) -> Tally:
         """A tally of other counts, and else like this one."""
-        most, sources, trusted = self.reports_per_person, self.sources, self.is_trusted
-        made = Tally(self.header, counted, groups, self.simulated, most, sources, trusted)
-        marks = (
-            *("round", "may_mix_rounds", "survey_design", "unchecked"),
-            *("question", "files"),
-        )
-        return made._but(**{name: getattr(self, name) for name in marks})
+        made = Tally(self.header, counted, groups, self.simulated)
+        return made._but(**{name: getattr(self, name) for name in _MARKS})
 
     def _but(self, **attributes: Any) -> Tally:
         """The same tally with other attributes."""
@@ -825,10 +812,6 @@ class Tally(Hinting):
         1000
         """
         return self._but(is_trusted=True)
-
-    def from_source(self, mark: Hashable) -> Tally:
-        """The same tally, which is not to be added twice with another one of this mark."""
-        return self._but(sources=frozenset([mark]))
 
     def of_collectors(self, marks: Iterable[str]) -> Tally:
         """The same tally, as one that collectors of answers with these marks counted.
@@ -1069,8 +1052,8 @@ class Tally(Hinting):
             }
             keys = [tuple(key) for key in data["groups"]]
             groups = Groups(columns, keys, np.arange(len(keys))) if columns else None
-            simulated, most = data.get("simulated", False), data.get("reports_per_person", 1)
-            tally = cls(data["header"], counted, groups, simulated, most)
+            tally = cls(data["header"], counted, groups, data.get("simulated", False))
+            tally = tally.per_person(data.get("reports_per_person", 1))
             drawn = dict(data.get("survey", {}))
             design = SurveyDesign.of(*(drawn.get(role) for role in ROLES))
             tally = tally.of_round(data.get("round")).of_survey(design)
@@ -1186,7 +1169,7 @@ def _of_one_kind(tallies: Sequence[Tally]) -> Sequence[Tally]:
 
 
 def _log_width(counts: np.ndarray) -> np.ndarray:
-    """log(c! / (c / e)^c) of each count c, within 0.002: that of sqrt(2 pi c), and 0 of 0."""
+    """log(c! / (c / e)^c) of each count c, within 0.005: that of sqrt(2 pi c), and 0 of 0."""
     c = np.maximum(counts, 1).astype(np.float64)
     return np.where(counts > 0, np.log(2 * np.pi * c) / 2 + 1 / (12 * c + 1), 0.0)
 
@@ -1197,13 +1180,9 @@ def _added(parts: Sequence[tuple[Counted, np.ndarray]], groups: int) -> Counted:
     sizes = np.zeros(groups, dtype=np.int64)
     for counted, to in parts:
         np.add.at(sizes, to, counted.sizes)
-    with_rows = [(counted, to) for counted, to in parts if counted.rows is not None]
+    with_rows = [(c.counts, c.rows, to[c.places]) for c, to in parts if c.rows is not None]
     if with_rows:
-        rows = np.concatenate(
-            [counted.rows for counted, _ in with_rows if counted.rows is not None]
-        )
-        places = np.concatenate([to[counted.places] for counted, to in with_rows])
-        counts = np.concatenate([counted.counts for counted, _ in with_rows])
+        counts, rows, places = map(np.concatenate, zip(*with_rows, strict=True))
         return Counted(first.kind, counts, sizes, rows, places)
     table = np.zeros((groups, *first.counts.shape[1:]), dtype=np.int64)
     for counted, to in parts:
@@ -1267,12 +1246,11 @@ def parse_tallies(text: bytes, name: str) -> dict[str, Tally]:
         intact = False
     if not intact:
         raise _altered(name)
-    # The same content of the same file is the same tally.
-    path = os.path.abspath(name)
-    return {
-        attribute: tally.from_source((path, attribute, tally.digest)).of_collectors(collected)
-        for attribute, tally in tallies.items()
-    }
+    for attribute, tally in tallies.items():
+        # The same content of the same file is the same tally.
+        source = frozenset([(os.path.abspath(name), attribute, tally.digest)])
+        tallies[attribute] = tally._but(sources=source).of_collectors(collected)
+    return tallies
 
 
 def _content(text: bytes, name: str) -> tuple[dict[str, Any], list[str], list[str]]:
