@@ -22,10 +22,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from warner._core.atomic_files import temporary_file
 from warner._core.checks import show
@@ -68,6 +70,7 @@ from warner.io.parquet_format import (
     interruptible,
     is_remote,
     redacted_address,
+    rows_of,
 )
 from warner.io.public_values import holds_integers, remedy_of
 from warner.io.report_file import open_reports
@@ -141,6 +144,7 @@ _PIECE = 2**20  # bytes
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # how a folder says that a value is missing
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
 _MOMENTS = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ_NS")
+_MOST_DAYS = 400  # of a column that are asked one by one whether clocks are changed
 _OFFSET = re.compile(r"([+-])([0-9]{2}):?([0-9]{2})")  # of a time zone without a name
 _SUFFIXES = (ParquetFormat.suffix, CsvFormat.suffix)
 
@@ -294,17 +298,28 @@ def _zones(
     return {name: sorted(of_column) for name, of_column in zones.items()}
 
 
-def _local_in_sql(column: str, zone: str) -> str:
-    """Moments as the dates and times of the clocks in a time zone, whatever the machine's is.
-
-    >>> _local_in_sql("week", "Europe/Berlin"), _local_in_sql("week", "-03:30")
-    ("timezone('Europe/Berlin', week)", "timezone('UTC', week) + INTERVAL '-210' MINUTE")
-    """
-    if offset := _OFFSET.fullmatch(zone):
-        minutes = int(offset[1] + "1") * (60 * int(offset[2]) + int(offset[3]))
-        return f"timezone('UTC', {column}) + INTERVAL '{minutes}' MINUTE"
+def _local_in_sql(file: ForeignFile, column: str, zone: str) -> str:
+    """Moments as the dates and times of the clocks in a time zone, whatever the machine's is."""
+    moment = f"epoch_us(CAST({column} AS TIMESTAMPTZ))"
+    if (ahead := _ahead(file, moment, zone)) is not None:  # which takes a fifth of the time
+        return f"make_timestamp({moment} + {ahead // timedelta(microseconds=1)})"
     name = zone.replace("'", "''")
     return f"timezone('{name}', {column})"
+
+
+def _ahead(file: ForeignFile, moment: str, zone: str) -> timedelta | None:
+    """How far clocks are ahead of UTC on all days of a column; None if they are changed."""
+    if offset := _OFFSET.fullmatch("+00:00" if zone == "UTC" else zone):
+        return int(offset[1] + "1") * timedelta(hours=int(offset[2]), minutes=int(offset[3]))
+    query = f"SELECT min({moment}), max({moment}) FROM {file._table}"
+    with contextlib.suppress(LookupError, TypeError, ValueError, OverflowError):
+        ends = (rows_of(query) or [()])[0]  # none where the file cannot be read
+        first, last = (datetime.fromtimestamp(end // 1_000_000, UTC) for end in ends)
+        days, clock = (last - first).days + 2, ZoneInfo(zone)
+        moments = (first + timedelta(day) for day in range(min(days, _MOST_DAYS)))
+        ahead = {each.astimezone(clock).utcoffset() for each in moments}
+        return ahead.pop() if len(ahead) == 1 and days < _MOST_DAYS else None
+    return None
 
 
 def _parts(path: str, suffix: str) -> list[str]:
@@ -759,5 +774,5 @@ def _cells(
         cast = f"CASE WHEN {is_whole} THEN TRY_CAST({column} AS BIGINT) END AS {column}"
         parts[name] = cast if file.is_text and is_number else column
         if name in by and name in file._zones:
-            parts[name] = f"{_local_in_sql(column, file._zones[name][0])} AS {column}"
+            parts[name] = f"{_local_in_sql(file, column, file._zones[name][0])} AS {column}"
     return parts

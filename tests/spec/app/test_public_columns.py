@@ -6,8 +6,10 @@ import datetime
 import json
 import re
 import warnings
+from collections import Counter
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import duckdb
 import numpy as np
@@ -670,6 +672,22 @@ def test_a_time_counts_on_its_date_in_the_time_zone_of_the_file(
     assert set(io.read_public("reports.csv")["visit"]) == {week}
     column = pq.read_table("answers.parquet")["visit"]
     assert set(Dates("week").decode(Dates("week").encode(column))) == {week}
+
+
+@pytest.mark.parametrize("days", [1, 7, 30, 500])
+def test_weeks_of_a_time_zone_are_those_of_its_clocks_before_and_after_a_change(
+    days: int, here: Path
+) -> None:
+    """Rejects one difference from UTC for a file in which clocks are changed, on 25 October."""
+    Path("one.toml").write_text(ONE)
+    start = datetime.datetime(2026, 10, 24, tzinfo=datetime.UTC)
+    times = [start + datetime.timedelta(days * i / 720) for i in range(720)]
+    column = pa.array(times, pa.timestamp("us", "Europe/Berlin"))
+    pq.write_table(pa.table({"visit": column, "smokes_report": [0, 1] * 360}), "lake.parquet")
+    run("tally", "lake.parquet", "--study", "one.toml", "--by", "visit", "-o", "t.json")
+    weeks = Counter(t.astimezone(ZoneInfo("Europe/Berlin")).strftime("%G-W%V") for t in times)
+    counted = load_tallies("t.json")["smokes"]
+    assert {week: counted[week].n for (week,) in counted} == weeks
 
 
 @pytest.mark.parametrize("frame", [pa.Table.to_reader, pa.Table.to_pandas, pl.from_arrow, None])
