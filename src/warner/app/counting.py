@@ -83,11 +83,6 @@ class CountRequest:
     allow_implausible: bool = False  # whether counts may be such that no answers make by chance
 
     @property
-    def tests_counts(self) -> bool:
-        """Whether counts are tested: without a study, all files are warner's own."""
-        return self.plan is not None and not self.allow_implausible
-
-    @property
     def asked(self) -> dict[str, Any]:
         """What a checkpoint must agree with, as JSON data."""
         study = None if self.plan is None else [self.plan.digest, self.plan.rows_per_person]
@@ -197,7 +192,8 @@ def _count_members(
                 )
                 raise FileError(file.name, rule, None, remedy)
             others.refuse_copy(sums[path].path, file.name, file.path == path, counted)
-            if request.tests_counts and file.path not in old:
+            # Without a study, all files are warner's own.
+            if request.plan and not request.allow_implausible and file.path not in old:
                 require_plausible_counts(file.name, counted.tallies)
             sums[path].add(file.name, counted.of_file(request.columns))
             if file.path in old:

@@ -35,6 +35,7 @@ from warner.io.public_values import TOTALS
 from warner.io.report_file import ReportFile
 from warner.mechanisms import Mechanism, OneOf, from_header
 from warner.reports.public_columns import Key, columns_of_both, secret_column
+from warner.reports.sums_of_others import SumsOfFiles
 from warner.reports.tally import (
     AND_OTHERS,
     TalliesOfGroups,
@@ -51,7 +52,6 @@ from warner.reports.tally import (
 from warner.reports.tally_kinds import twins_among
 
 if TYPE_CHECKING:
-    from warner.reports.sums_of_others import SumsOfFiles
     from warner.studies.study import Study
 
 FILES = "file"  # what --by calls the column of the files themselves
@@ -455,12 +455,6 @@ def _refuse_common(parts: Mapping[str, dict[str, Tally]]) -> None:
         raise ArgumentError("reports", "must not be counted twice", got, remedy)
 
 
-def _sums_of_files() -> SumsOfFiles:
-    from warner.reports.sums_of_others import SumsOfFiles
-
-    return SumsOfFiles()
-
-
 @dataclass
 class CountsBefore:
     """The counts of all files before, with which those of each file are compared."""
@@ -469,7 +463,7 @@ class CountsBefore:
     files: dict[str, tuple[str, bool]] = field(default_factory=dict)
     # {digest of all counts of a group: the file and the group}
     groups: dict[bytes, tuple[str, str]] = field(default_factory=dict)
-    sums: SumsOfFiles = field(default_factory=_sums_of_files)  # the counts that are added up
+    sums: SumsOfFiles = field(default_factory=SumsOfFiles)  # the counts that are added up
 
     def require_new(
         self, path: str, tallies: Mapping[str, Tally], alone: bool = True, pairs: float = 0.0

@@ -299,7 +299,8 @@ def count_statement(
                     )
             raise ArgumentError("table", rule, show(table), remedy)
         if number is not None:
-            target = writer.rows_of_round(target, number)
+            one_round = f"{writer._column(ROUND)} = {number}"
+            target = f"(SELECT * FROM {target} WHERE {one_round}) AS warner_round"
         text = writer.statement(mechanisms, target, stated_columns(mechanisms, columns))
         return macro.of(text) if macro else text
     raise problem
@@ -432,10 +433,6 @@ class _Writer:
                 f"WHEN LOWER(TRIM({text})) IN ({listed}) THEN {text} ELSE '{other}' END"
             )
         return dialect.key.format(x=text)
-
-    def rows_of_round(self, table: str, number: int) -> str:
-        """The rows of a table that are of one round."""
-        return f"(SELECT * FROM {table} WHERE {self._column(ROUND)} = {number}) AS warner_round"
 
     def statement(
         self, mechanisms: Mechanisms, table: str, columns: Mapping[str, Mapping[str, str]]

@@ -219,24 +219,16 @@ Sources = frozenset[Hashable]
 class OfPeople(Protocol):
     """A tally, as far as its people are concerned."""
 
-    @property
-    def header(self) -> Mapping[str, Any]:
-        """What made the reports."""
+    header: dict[str, Any]
+    sizes: np.ndarray
+    sources: Sources
 
     @property
     def n(self) -> int:
         """The number of reports."""
 
-    @property
-    def sizes(self) -> np.ndarray:
-        """The number of reports of each group."""
-
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         """The public values of its groups."""
-
-    @property
-    def sources(self) -> Sources:
-        """The marks of the tallies that it is a sum of."""
 
     def contents(self) -> Sequence[bytes]:
         """The counts of each group, as bytes that are equal where the counts are."""

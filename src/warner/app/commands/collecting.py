@@ -732,14 +732,10 @@ def merge(
     total = add_tallies(parts, allow_equal, allow_simulated)
     for one in total.values():
         warn_of_unknown_rounds([one])
-    say(_about_sum({path: next(iter(of_file.values())) for path, of_file in parts.items()}))
-    write_tallies(per_person(total, reports_per_person), output)
-
-
-def _about_sum(added: Mapping[str, Tally]) -> str:
-    """How many reports were added of which file, and which groups several files have."""
+    added = {path: next(iter(of_file.values())) for path, of_file in parts.items()}
     counted = [f"{plural(t.n, 'report', 'reports')} of {path}" for path, t in added.items()]
-    return " ".join([f"Added: {listed(counted)}.", *_about_groups(added)])
+    say(" ".join([f"Added: {listed(counted)}.", *_about_groups(added)]))
+    write_tallies(per_person(total, reports_per_person), output)
 
 
 def _about_groups(added: Mapping[str, Tally]) -> list[str]:
