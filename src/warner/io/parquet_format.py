@@ -228,7 +228,9 @@ class ParquetFormat(FileFormat):
     def read_ends(self, path: str) -> tuple[bytes, bytes]:
         rows = _query(path, f"SELECT key, value FROM parquet_kv_metadata({file_name_in_sql(path)})")
         pairs = {bytes(key): bytes(value) for key, value in rows}
-        return pairs.get(b"warner", b""), pairs.get(b"warner.end", b"")
+        of_frame = pairs.get(b"PANDAS_ATTRS", b"")  # where pandas writes the header of a frame
+        head = pairs.get(b"warner", of_frame if b"warner-reports" in of_frame else b"")
+        return head, pairs.get(b"warner.end", b"")
 
     def columns(self, path: str) -> dict[str, str]:
         rows = _query(path, f"DESCRIBE SELECT * FROM {relation_in_sql(path)}")

@@ -42,7 +42,13 @@ from warner.io.file_format import (
 )
 from warner.io.formats import report_format
 from warner.io.frames import GroupedFrame, records_in, together
-from warner.io.parquet_format import StreamedColumns, connection, interruptible, relation_in_sql
+from warner.io.parquet_format import (
+    ParquetFormat,
+    StreamedColumns,
+    connection,
+    interruptible,
+    relation_in_sql,
+)
 from warner.io.public_values import arrow_type, groups_in, indices_of
 from warner.mechanisms import Mechanism, from_header
 from warner.reports.product_schema import LARGEST
@@ -314,6 +320,14 @@ def open_reports(path: str) -> ReportFile:
     first, last = form.read_ends(path)
     head = _parsed(path, first, "has a beginning that cannot be read")
     end = _parsed(path, last, "is not complete: its end is missing or damaged")
+    # Parquet that was cut off is no Parquet: another program wrote a frame with its header.
+    if form.suffix == ParquetFormat.suffix and not last and b"warner-reports" in first:
+        rule = "is a data frame of reports that another program saved"
+        remedy = (
+            "Run: warner tally FILE --study STUDY. In Python, count the data frame with "
+            "mechanism.tally(frame), or save the reports with reports.save(FILE)"
+        )
+        raise FileError(path, rule, None, remedy)
     if (
         not isinstance(head, dict)
         or head.get("format") != "warner-reports"
@@ -510,9 +524,8 @@ def tally_file(
     if file.known is None:
         _require_affordable(file)
     if ways is not None and keep_reports:
-        rule = "cannot be used with ways (--ways), which counts several questions together"
-        name, remedy = "keep_reports (--keep-reports)", "Leave out one of the two"
-        raise ArgumentError(name, rule, None, remedy)
+        rule = "cannot be used with ways, which counts several questions together"
+        raise ArgumentError("keep_reports", rule, None, "Leave out one of the two")
     mechanisms = together(file.mechanisms, ways)
     options: dict[str, Any] = {"ways": ways, "keep_reports": keep_reports, "progress": progress}
     tallies: dict[str, Tally] = {}

@@ -211,7 +211,7 @@ def test_whole_reports_can_be_kept(here: Path) -> None:
     assert len(kept.counts) <= 8 and int(kept.counts.sum()) == 6000
     run("estimate", "kept.json", "-m", "mle")
     said = run("tally", "r.csv", "--keep-reports", "--ways", "1", ok=False).stderr
-    assert "keep_reports (--keep-reports): cannot be used with ways" in said
+    assert "--keep-reports: cannot be used with ways, which" in said
 
 
 STUDY_TUPLES = """

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import warner
@@ -92,6 +94,23 @@ def test_the_number_of_reports_is_an_integer(n: Any, tmp_path: Path) -> None:
         warner.errors.FileError, match="is not complete: its end is missing or damaged"
     ):
         tally_file(path)
+
+
+@pytest.mark.parametrize("backend", ["pyarrow", "pandas"])
+def test_a_frame_that_another_program_saved_is_told_from_a_damaged_file(
+    backend: str, tmp_path: Path
+) -> None:
+    """Rejects: "is not complete", and "is not a report file", of the frame with its header."""
+    path = str(tmp_path / "r.parquet")
+    frame = COIN.reports([1, 0, 1]).to_frame(backend)
+    if backend == "pandas":
+        frame.to_parquet(path)
+    else:
+        pq.write_table(frame, path)
+    with pytest.raises(warner.errors.FileError, match="data frame of reports.*--study STUDY"):
+        tally_file(path)
+    read = pd.read_parquet(path) if backend == "pandas" else pq.read_table(path)
+    assert COIN.tally(read).counts.tolist() == [1, 2]
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv"])
