@@ -53,7 +53,13 @@ from warner._core.text import decimals_of_number, meant, outwards, visible
 from warner.domains import Categorical, Domain, Items
 from warner.reports.tally import Tally, question_of
 from warner.results.estimate import estimate, group_table
-from warner.results.from_tally import GroupTable, is_of_groups, side_by_side, within_values
+from warner.results.from_tally import (
+    GroupTable,
+    is_of_groups,
+    label,
+    side_by_side,
+    within_values,
+)
 from warner.results.intervals import STANDARD_ERROR, TARGETS, BoundedNumber
 from warner.results.named_summaries import (
     SINGLE_CODES,
@@ -501,6 +507,41 @@ class Differences(Tabular):
         }
 
 
+class DifferencesWithin(dict[Any, Differences], Tabular):
+    """Differences of other groups for each value of some public columns, which are its keys.
+
+    Made by :func:`compare_groups` with ``within=``. As a table it has the rows of all values. Each
+    ``p_holm`` is corrected for the comparisons of its own value alone.
+    """
+
+    def __init__(self, columns: Sequence[str], results: Mapping[Any, Differences]) -> None:
+        super().__init__(results)
+        self.columns = tuple(columns)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Those of :meth:`Differences.rows`, each with the values of the columns before them."""
+        values = [key if len(self.columns) > 1 else (key,) for key in self]
+        return [
+            dict(zip(self.columns, of_one, strict=True)) | row
+            for of_one, result in zip(values, self.values(), strict=True)
+            for row in result.rows()
+        ]
+
+    def table(self) -> Table:
+        """The differences as one table, with the test and the warnings of each value below it."""
+        rows, first = tuple(self.rows()), next(iter(self.values()))
+        plain = replace(first, _rows=rows, test=None, left_out=(), doubt="", hint="")
+        table = plain.table()
+        notes = dict.fromkeys(table.notes)
+        for key, result in self.items():
+            of_one = label(key if len(self.columns) > 1 else (key,))
+            for note in result.table().notes:
+                notes[note if note in notes else f"{visible(of_one)}: {note}"] = None
+        columns = (*map(Column, self.columns), *table.columns)
+        title = f"{table.title}, within each {' and '.join(map(visible, self.columns))}"
+        return replace(table, columns=columns, notes=[*notes], title=title)
+
+
 _INTERVALS = {
     "bands": "the estimates and the intervals of both groups, combined (Zou and Donner 2008)",
     "wald": "from unbiased estimates and the sum of their exact variances",
@@ -550,7 +591,7 @@ def compare_groups(
     by: str | Sequence[str] | None = None,
     same_people: bool = False,
     within: str | Sequence[str],
-) -> dict[Any, Differences]: ...
+) -> DifferencesWithin: ...
 
 
 @explained
@@ -570,7 +611,7 @@ def compare_groups(
     by: str | Sequence[str] | None = None,
     same_people: bool = False,
     within: str | Sequence[str] | None = None,
-) -> Differences | dict[Any, Differences]:
+) -> Differences | DifferencesWithin:
     """Differences between groups of different people, with intervals and p-values.
 
     For shares and means, with estimates T and the exact covariance C_g of one report,
@@ -637,9 +678,9 @@ def compare_groups(
             on each platform, of a tally by both or of ``{"W48": tally, "W49": tally}`` by platform.
 
     Returns:
-        Differences: the group's number less that of the reference. With ``within=`` a dict of
-        these, by the value of the column, or by the tuple of values of several columns. Each is
-        corrected for its own comparisons alone.
+        Differences: the group's number less that of the reference. With ``within=`` a table and
+        dict of these, by the value of the column, or by the tuple of values of several columns.
+        Each is corrected for its own comparisons alone.
 
     Raises:
         ArgumentError: no such group, a quantile outside (0, 1), or a single group; several
@@ -822,7 +863,7 @@ def compare_groups(
 
 def _compared_within(
     groups: Any, columns: Sequence[str], options: Mapping[str, Any]
-) -> dict[Any, Differences]:
+) -> DifferencesWithin:
     """The differences of other groups, for each of the values that these columns have."""
     parts = groups if isinstance(groups, Mapping | list | tuple) else [groups]
     tallies = list(parts.values() if isinstance(parts, Mapping) else parts)
@@ -857,7 +898,7 @@ def _compared_within(
     if left_out:
         text = f"Not compared, because there are not {enough}: {'; '.join(left_out)}."
         warn(text, SmallGroupWarning)
-    return results
+    return DifferencesWithin(columns, results)
 
 
 def _question(attributes: Sequence[str] | None, a: Any, b: Any) -> str:

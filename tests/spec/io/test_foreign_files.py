@@ -107,7 +107,7 @@ def test_a_frame_that_another_program_saved_is_told_from_a_damaged_file(
         frame.to_parquet(path)
     else:
         pq.write_table(frame, path)
-    with pytest.raises(warner.errors.FileError, match="data frame of reports.*--study STUDY"):
+    with pytest.raises(warner.errors.FileError, match=r"data frame of reports.*--study STUDY"):
         tally_file(path)
     read = pd.read_parquet(path) if backend == "pandas" else pq.read_table(path)
     assert COIN.tally(read).counts.tolist() == [1, 2]

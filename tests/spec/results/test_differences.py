@@ -643,6 +643,17 @@ def test_weeks_are_compared_within_each_platform() -> None:
     by_week = {week: of_week.by("at").of_others() for week, of_week in weeks.items()}
     of_mapping = compare_groups(by_week, within=["at"], reference="W1")
     assert of_mapping["mac"].rows() == compare_groups(mac, reference="W1").rows()
+    # As one table it has the rows of all platforms, each named, and the test of each one.
+    rows = [row["at"] for row in compared.rows()]
+    assert (
+        rows
+        == ["linux"] * 2 + ["mac"] * 2 + ["tv"] * 2
+        == list(compared.to_frame()["at"].to_pylist())
+    )
+    assert compared.rows()[2] == {"at": "mac", **compared["mac"].rows()[0]}
+    assert "within each at" in str(compared).replace("\n", " ")
+    for platform, result in compared.items():
+        assert f"{platform}: {result.test.text}" in compared.table().notes
     few = tally.only([key for key in tally if key != ("W1", "tv")])
     for options in ({}, {"reference": "W1"}):
         with pytest.warns(SmallGroupWarning, match="Not compared, because .* enough reports: tv"):
