@@ -50,7 +50,7 @@ from warner.privacy.report_laws import (
 )
 from warner.reports.counting import unique_rows
 from warner.reports.reports import Reports
-from warner.results.drawing import save
+from warner.results.drawing import finished
 from warner.theory.inversion import max_influence, total_influence
 
 _SHARP = 0.5  # the part of the exact epsilon that samples show in a sharp test
@@ -154,14 +154,11 @@ class Audit(Tabular):
         >>> print(audited.example.conclusions()[0].partition(", is then ")[2])
         at most 73.2\N{NO-BREAK SPACE}% sure of \u201cyes\u201d: the odds are at most 2.72 to 1.
         """
-        if self.example is None:
+        name, example = title or "What one report tells", self.example
+        if example is None:
             rule = "cannot be drawn for this mechanism, which has no typical report to show"
             raise ArgumentError("plot", rule, self.mechanism, "Print the audit instead")
-        name = title or "What one report tells"
-        picture = odds({name: self.example})
-        if path is not None:
-            save(picture, path, [table_of_odds(name, self.example)])
-        return picture
+        return finished(odds({name: example}), lambda: [table_of_odds(name, example)], path)
 
     def __repr__(self) -> str:
         return (

@@ -28,7 +28,7 @@ from warner.design.benchmark_shown import (
 from warner.design.comparison import LOSSES
 from warner.design.default_errors import mean_of
 from warner.design.ranking import to_nine_digits
-from warner.results.drawing import save
+from warner.results.drawing import finished
 
 HOLDING = "coverage "  # of intervals, with their kind behind it, beside the losses of a run
 FORMAT = {"format": "warner-benchmark", "schema": 1}  # of the store, and of the result as JSON
@@ -362,9 +362,7 @@ class Benchmark(Tabular):
             )
         note = ". ".join(marks)
         picture = chart(rows, LOSSES[chosen].words, x, lines, note, points_of(width), bool(title))
-        if path is not None:
-            save(picture, path, [self.table()])
-        return picture
+        return finished(picture, lambda: [self.table()], path)
 
     def __repr__(self) -> str:
         sizes = [len({getattr(cell, axis) for cell in self.cells}) for axis in vars(self.cells[0])]

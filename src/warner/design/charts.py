@@ -18,12 +18,12 @@ from warner.results.drawing import (
     TRUTH,
     WIDTH,
     apart,
+    finished,
     folded,
     inline_data,
     labels as folded_labels,
     page,
     require_altair,
-    save,
     spread,
     step,
     titled,
@@ -201,9 +201,7 @@ def _is_on(line: Mapping[int, float], other: Mapping[int, float]) -> bool:
 def draw_widths(panels: Mapping[str, DrawnWidths], path: str | None = None) -> Any:
     """The picture of widths with a panel for each question, by its text."""
     picture = page([widths(each, title) for title, each in panels.items()])
-    if path is not None:
-        save(picture, path, [each.table(title) for title, each in panels.items()])
-    return picture
+    return finished(picture, lambda: [each.table(name) for name, each in panels.items()], path)
 
 
 # -----------------------------------------------------------------------------------------------

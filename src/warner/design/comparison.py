@@ -23,7 +23,7 @@ from warner.estimators.base import Fit, LikelihoodData
 from warner.mechanisms.headers import is_of_package
 from warner.metrics import project
 from warner.reports.tally import Tally
-from warner.results.drawing import save
+from warner.results.drawing import finished
 from warner.results.from_tally import likelihood_data
 from warner.results.recommend import (
     KEYS,
@@ -365,10 +365,7 @@ class Comparison(Ranking[RankedMethod]):
         Raises:
             MissingExtraError: the extra 'plot' is not installed.
         """
-        picture = ranking({"methods compared": self})
-        if path is not None:
-            save(picture, path, [self.table()])
-        return picture
+        return finished(ranking({"methods compared": self}), lambda: [self.table()], path)
 
 
 def compare(

@@ -32,6 +32,7 @@ from warner.mechanisms import Mechanism
 from warner.reports.counting import require_room
 from warner.reports.public_columns import (
     AS_TEXTS,
+    OF_PANDAS,
     Groups,
     PublicColumn,
     domain_of_categories,
@@ -573,7 +574,7 @@ def checked_groups(
             if domain is not None and domain.is_numeric and strange == {"a string"}:
                 rule, got = "must be a column of whole numbers", ["a string"]
                 remedy = "Cast the column to integers"
-            if strange == {"a pandas Period"}:
+            if strange and strange <= {*OF_PANDAS}:
                 rule, got = "must be a text, an integer, a boolean or a date", [*strange]
                 remedy = AS_TEXTS
             if not strange:

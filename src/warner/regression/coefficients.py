@@ -15,6 +15,7 @@ import numpy as np
 from warner._core.checks import choice, unknown
 from warner._core.errors import ArgumentError
 from warner._core.extras import scipy
+from warner._core.names import explained
 from warner._core.survey_design import DrawnSample
 from warner._core.table import UNITS, Column, Table, Tabular, as_text
 from warner.channels import FloatArray
@@ -366,6 +367,8 @@ class Coefficients(Tabular):
             freedom of Student's t, which ``"z"`` then is; of a logit also the ``"odds_ratio"`` and
             the ends ``"odds_low"`` and ``"odds_high"`` of its interval. What a model has beside
             coefficients comes last: its value is None, and its name stands as the covariate.
+            ``"status"`` says how the fit ended: coefficients that are ``"separated"`` or ``"flat"``
+            have no meaning.
         """
         bounds, effects = self.interval(level), self.design_effects
         ratios = self.odds_ratios(level).tolist() if self._is_logit else None
@@ -396,7 +399,7 @@ class Coefficients(Tabular):
         for other in self.others:
             degrees = {} if self.survey is None else {"degrees": other.degrees}
             rows.append(dict.fromkeys(rows[0]) | other.row(level) | degrees)
-        return rows
+        return [{**row, "status": self.status.name.lower()} for row in rows]
 
     def table(self, level: float = 0.95) -> Table:
         """The coefficients as a table, with sentences that say how to read it.
@@ -424,12 +427,12 @@ class Coefficients(Tabular):
             Column("interval", interval, "number", of_logs, ends=("low", "high")),
             *([odds] if _ODDS[0] in rows[0] else []),
             *([] if self.survey is None else [_EFFECT, _DEGREES]),
+            Column("status", unit="data"),
         ]
-        compared = ", ".join(f"{name}: {label}" for name, label in self._compared_with.items())
         summary = [
             ("People", f"{self.n:,}"),
             *([] if columns[0].priority == 0 else [("Value", as_text(self.outcomes[0]))]),
-            *([("Compared with", compared)] if compared else []),
+            *([("Compared with", self._baselines)] if self._baselines else []),
             *([] if self.survey is None else [("Survey design", self.survey.text)]),
             ("Standard errors", self.errors),
             *([] if self._likelihood is None else [("Log-likelihood", f"{self._likelihood:.3f}")]),
@@ -437,6 +440,65 @@ class Coefficients(Tabular):
         ]
         how = [" ".join([self._method, self._about_errors, self._about_tests])]
         return Table(columns, rows, sentences, "", self.simulated, how, summary)
+
+    @explained
+    def plot(
+        self,
+        path: str | None = None,
+        level: float = 0.95,
+        title: str | None = None,
+        width: float | None = None,
+    ) -> Any:
+        """A forest plot: each odds ratio or coefficient as a dot with its interval.
+
+        There is a panel for each value that is compared with the reference, without the intercept.
+        Odds ratios have a logarithmic axis. A dot is filled where ``p`` is below 1 less the level.
+
+        Args:
+            path: the file to save the chart to (.png, .svg, .pdf, .html or .json); None saves no
+                file.
+            level: coverage of the intervals, in [0.5, 1).
+            title: the title, such as the text of the question.
+            width: of each panel in pixels, without the labels beside it; None for 460.
+
+        Returns:
+            The Altair chart.
+
+        Raises:
+            ArgumentError: no covariates, coefficients that have no meaning (see ``status``), or the
+                path has another suffix.
+            FileError: the file cannot be written.
+            MissingExtraError: the extra 'plot' is not installed.
+        """
+        from warner.results.charts_of_groups import panel_of_forest
+        from warner.results.drawing import finished, page, require_altair, titled
+
+        keys = _ODDS if self._is_of_odds else ("estimate", "low", "high")
+        panels: dict[str, list[dict[str, Any]]] = {}
+        for row in self.rows(level)[: self.coefficients.size]:
+            if row["covariate"] != INTERCEPT:
+                of_row = dict(zip(("difference", "low", "high"), map(row.get, keys), strict=True))
+                of_row |= {
+                    "pair": column_in_words(row["covariate"]),
+                    "differs": row["p"] < 1 - level,
+                }
+                panels.setdefault(as_text(row["value"]), []).append(of_row)
+        if not panels or not self.status.is_final:
+            rule = self.status.value if panels else "has no covariates to draw"
+            raise ArgumentError("plot", rule, None, "Print the table instead")
+        measured, scale, none = "coefficient", require_altair().Scale(nice=True), 0.0
+        if self._is_of_odds:
+            measured, scale, none = (
+                "odds ratio",
+                require_altair().Scale(type="log", nice=False),
+                1.0,
+            )
+        drawn = [panel_of_forest(*each, measured, scale, none) for each in panels.items()]
+        about = [f"Lines: {100 * level:.4g} % intervals.", *self.doubts]
+        about.append(f"Filled dots: p below {1 - level:.3g}. Hollow dots: all others.")
+        about += [f"Compared with: {self._baselines}."] * bool(self._baselines)
+        heading = titled(title or "Regression", [reports_of(self.n, self.simulated), *about])
+        return finished(page(drawn, heading), lambda: [self.table(level)], path, width)
 
     def to_json(self, level: float = 0.95) -> dict[str, Any]:
         """The regression as JSON data.
@@ -504,6 +566,11 @@ class Coefficients(Tabular):
     def _compared_with(self) -> Mapping[str, Any]:
         """{column of labels, or the answer: the label that the others are compared with}."""
         return self.design.baselines
+
+    @property
+    def _baselines(self) -> str:
+        """The same in words."""
+        return ", ".join(f"{name}: {label}" for name, label in self._compared_with.items())
 
     @property
     def _is_logit(self) -> bool:

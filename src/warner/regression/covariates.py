@@ -159,9 +159,6 @@ class FormulaDesign(Design):
         ordered: Mapping[str, tuple[str, ...]] | None = None,
     ) -> FormulaDesign:
         """The design of a formula, in which levels may have an order that is not alphabetical."""
-        if not isinstance(formula, str):
-            rule = "must be text such as 'age + ward'"
-            raise ArgumentTypeError("formula", rule, kind(formula))
         _refuse_bare_names(formula, columns)
         _refuse_powers(formula)
         _refuse_bars(formula)

@@ -313,7 +313,10 @@ def _listed(reports: Any) -> tuple[Reports | SaidInGroups, ...]:
     listed = reports if isinstance(reports, list | tuple) and reports else [reports]
     for each in listed:
         if not isinstance(each, Reports | SaidInGroups):
-            remedy = "Use mechanism.randomize, mechanism.reports or warner.io"
+            remedy = (
+                "Write regress(reports, covariates, formula). For reports in a data frame, pass "
+                "mechanism.reports(frame)"
+            )
             rule = "must be Reports, one for each person"
             raise ArgumentTypeError("reports", rule, kind(each), remedy)
     return tuple(listed)
@@ -355,6 +358,10 @@ class People:
         hidden: str | None = None,
     ) -> People:
         """People with reports, with a list of the reports of groups, or with several questions."""
+        if not isinstance(formula, str | None):
+            remedy = "Write regress(reports, covariates, formula)"
+            rule = "must be text such as 'age + ward'"
+            raise ArgumentTypeError("formula", rule, kind(formula), remedy)
         if isinstance(reports, Mapping) and reports:
             named = {str(name): _listed(each) for name, each in reports.items()}
             sources = next(iter(named.values()))

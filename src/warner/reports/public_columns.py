@@ -47,6 +47,7 @@ SMALLEST_GROUP = 10  # people: a smaller group can point at one of them
 _KINDS: dict[str, type[Domain]] = {cls.kind: cls for cls in (Categorical, Integers, Dates)}
 _ORDERED = (str, int, float, bool)
 _RULE = "must be a text, a finite number, a boolean or a date"
+OF_PANDAS = ("a pandas Period", "a pandas Interval")  # such as weeks, and what pd.cut makes
 AS_TEXTS = "Convert the column to texts first: column.astype(str)"
 _REMEDY = "Give every person a value, such as 'unknown' in a column of texts"
 
@@ -258,7 +259,7 @@ def _plain(given: Any) -> tuple[list[Value], np.ndarray]:
         elif isinstance(value, np.floating) and np.isfinite(value):
             listed[i] = float(value)
         else:
-            if kind(value) == "a pandas Period":  # such as a week
+            if kind(value) in OF_PANDAS:
                 raise ValuesError(i, _RULE, kind(value), AS_TEXTS)
             absent = value is None or (isinstance(value, float | np.floating) and np.isnan(value))
             raise ValuesError(i, _RULE, "no value" if absent else kind(value), _REMEDY)

@@ -485,7 +485,6 @@ def _of_differences(
     name: str, rows: Sequence[dict[str, Any]], level: float, unit: str, scale: Any
 ) -> Any:
     """The panel of one quantity; a dot is filled where the corrected p is small."""
-    alt = require_altair()
     is_share = rows[0]["is_share"]
     groups, references = ({row[key] for row in rows} for key in ("group", "reference"))
     keys = [key for key in ("low", "high", "low_if_kept", "high_if_kept") if key in rows[0]]
@@ -495,20 +494,29 @@ def _of_differences(
         figures = {key: row[key] * (100 if is_share else 1) for key in ("difference", *keys)}
         differs = row["p_holm"] < 1 - level
         data.append({**figures, "pair": label, "differs": differs})
-    y = alt.Y("pair:N", title=None, sort=shown, axis=folded_labels()).scale(domain=shown)
     measured = f"difference in {unit}"
     if len(references) == 1:
         group = groups.pop() if len(groups) == 1 else "group"
         measured += f" ({in_words(group, references.pop())})"
+    return panel_of_forest(name, data, measured, scale)
+
+
+def panel_of_forest(
+    name: str, data: list[dict[str, Any]], measured: str, scale: Any, none: float = 0.0
+) -> Any:
+    """The panel of a forest: "difference", its ends and whether it "differs" from ``none``."""
+    alt = require_altair()
+    shown = [row["pair"] for row in data]
+    y = alt.Y("pair:N", title=None, sort=shown, axis=folded_labels()).scale(domain=shown)
     x = alt.X("difference:Q", title=folded(visible(measured), 2 * _PANEL // 6).split("\n"))
     x = x.axis(grid=True).scale(scale)
     base = alt.Chart(inline_data(data)).encode(y=y)
-    zero = alt.Chart(inline_data([{"at": 0}])).mark_rule(color=INK, strokeWidth=1)
+    zero = alt.Chart(inline_data([{"at": none}])).mark_rule(color=INK, strokeWidth=1)
     layers = [
         zero.encode(x="at:Q"),
         base.mark_rule(strokeWidth=2, color=QUIET).encode(x=alt.X("low:Q"), x2="high:Q"),
     ]
-    if "low_if_kept" in keys:
+    if "low_if_kept" in data[0]:
         thick = base.mark_rule(strokeWidth=6, color=BAND)
         layers.append(thick.encode(x=alt.X("low_if_kept:Q"), x2="high_if_kept:Q"))
     dots = base.mark_point(size=50, stroke=INK, strokeWidth=1.5, opacity=1)

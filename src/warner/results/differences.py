@@ -443,6 +443,7 @@ class Differences(Tabular):
         largest_first: bool = True,
         labels: Sequence[str] | None = None,
         unit: str | None = None,
+        width: float | None = None,
     ) -> Any:
         """A forest plot: each difference as a dot with its interval, beside a line at 0.
 
@@ -459,6 +460,7 @@ class Differences(Tabular):
             largest_first: whether the largest difference comes first; else groups keep their order.
             labels: (K,) the texts of the values that people read, in place of the values.
             unit: what numbers count, such as "minutes", for the axes of their differences.
+            width: of each panel in pixels, without the labels beside it; None for 460.
 
         Returns:
             The Altair chart.
@@ -470,12 +472,10 @@ class Differences(Tabular):
             MissingExtraError: the extra 'plot' is not installed.
         """
         from warner.results.charts_of_groups import forest
-        from warner.results.drawing import drawn_together, save
+        from warner.results.drawing import finished
 
-        (picture,) = drawn_together([forest(self, top, title, largest_first, labels, unit)])
-        if path is not None:
-            save(picture, path, [self.table()])
-        return picture
+        picture = forest(self, top, title, largest_first, labels, unit)
+        return finished(picture, lambda: [self.table()], path, width)
 
     @property
     def text(self) -> str:

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from warner._core.atomic_files import write_whole
+from warner._core.checks import real
 from warner._core.errors import ArgumentError
 from warner._core.extras import imported, not_installed
 from warner._core.table import Table
@@ -33,7 +34,10 @@ WIDTH = 460  # of the panel of a chart
 CAPTION = 80  # characters that fit the width
 _HEADING = 6  # lines of a title
 _ACROSS = 60  # characters of a line of a title
-_NARROW = 0.42  # in a window of a phone, the part of a wide chart's widths
+_BESIDE = 160  # what labels take beside a panel, about
+_NARROW, _LETTERS = 0.42, 0.63  # in a window of a phone, the part of a chart's widths and lines
+_ONE_COLUMN = 0.7  # of the width, below which panels stand in one column
+_AXIS = 48  # characters of a line of the title of an axis
 _LABEL = 30  # characters of a line of a label
 _LINES = 3  # of a label
 _FONTS = "Verdana, DejaVu Sans, sans-serif"  # one as wide as the other, and hardly any is wider
@@ -88,7 +92,7 @@ def titled(name: str, about: Sequence[str]) -> Any:
     lines = []
     for sentence in about:
         *first, last = textwrap.wrap(sentence, CAPTION - 1) or [""]
-        # A blank at the end says that a sentence goes on, see :func:`_narrowed`.
+        # A blank at the end says that a sentence goes on, see :func:`_resized`.
         lines += [*(f"{line} " for line in first), last]
     alt = require_altair()
     below = lines or alt.Undefined  # no lines at all would leave room for one
@@ -224,6 +228,24 @@ def styled(chart: Any) -> Any:
     return chart
 
 
+def finished(
+    picture: Any,
+    tables: Callable[[], Sequence[Table]],
+    path: str | None = None,
+    width: float | None = None,
+) -> Any:
+    """A picture as a chart whose panels are as wide as asked, and which is saved to a path."""
+    (chart,) = drawn_together([picture])
+    if width is not None:
+        wide = real("width", width, least=100, most=5000)
+        letters = (wide + _BESIDE) / (WIDTH + _BESIDE)
+        spec = _resized(chart.to_dict(validate=False), wide / WIDTH, letters)
+        chart = type(chart).from_dict(spec, validate=False)
+    if path is not None:
+        save(chart, path, tables())
+    return chart
+
+
 def save(picture: Any, path: str, tables: Sequence[Table] = ()) -> None:
     """Write a chart to a file in the format of its suffix, with its numbers, the ``tables``."""
     suffix = Path(str(path)).suffix.lower()
@@ -327,7 +349,7 @@ def _html(spec: dict[str, Any], tables: Sequence[Table]) -> str:
     style = _PAGE + dark_colours()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    wide, narrow = svg_of(spec, tables), svg_of(_narrowed(spec), tables)
+    wide, narrow = svg_of(spec, tables), svg_of(_resized(spec), tables)
     numbers = "\n".join(
         f'<h2>{escape(visible(table.title))}</h2>\n<div class="numbers">'
         f"{replace(table, title='').html()}</div>"
@@ -356,23 +378,26 @@ def _html(spec: dict[str, Any], tables: Sequence[Table]) -> str:
 """
 
 
-def _narrowed(spec: Any) -> Any:
-    """A chart for a narrow window: panels below each other, and captions on shorter lines."""
+def _resized(spec: Any, width: float = _NARROW, letters: float = _LETTERS) -> Any:
+    """A chart with parts of its widths and letters; in narrow windows panels are in one column."""
     if isinstance(spec, list):
-        return [_narrowed(inner) for inner in spec]
+        return [_resized(inner, width, letters) for inner in spec]
     if not isinstance(spec, dict):
         return spec
-    changed = {key: _narrowed(inner) for key, inner in spec.items()}
-    if isinstance(spec.get("width"), int | float) and spec["width"] > WIDTH / 2:
-        changed["width"] = spec["width"] * _NARROW
-    if "hconcat" in changed:
+    changed = {key: _resized(inner, width, letters) for key, inner in spec.items()}
+    is_narrow = width < _ONE_COLUMN
+    least = WIDTH / 2 if is_narrow else 0.0  # panels that were small have room
+    if isinstance(spec.get("width"), int | float) and spec["width"] > least:
+        changed["width"] = spec["width"] * width
+    if "hconcat" in changed and is_narrow:
         changed["vconcat"] = changed.pop("hconcat")
-    if "columns" in spec and "concat" in spec:
+    if "columns" in spec and "concat" in spec and is_narrow:
         changed["columns"] = 1
-    for key, across in (("text", 38), ("subtitle", 50), ("title", 30)):
+    for key, across in (("text", _ACROSS), ("subtitle", CAPTION), ("title", _AXIS)):
         if key in spec and isinstance(spec[key], list):
             sentences = "".join(f"{line}\n" for line in spec[key]).replace(" \n", " ").splitlines()
-            changed[key] = [cut for each in sentences for cut in textwrap.wrap(each, across)]
-    if spec.get("labels") is False:  # panels that stood in one line are named each
+            most = round(across * letters)
+            changed[key] = [cut for each in sentences for cut in textwrap.wrap(each, most)]
+    if spec.get("labels") is False and is_narrow:  # panels that stood in one line are named each
         changed["labels"] = True
     return changed

@@ -959,6 +959,7 @@ class Estimate(FrameSource, Solution):
         reports: bool = False,
         labels: Sequence[str] | None = None,
         unit: str | None = None,
+        width: float | None = None,
     ) -> Any:
         """A chart of shares and intervals; see :mod:`warner.results.charts`.
 
@@ -985,6 +986,7 @@ class Estimate(FrameSource, Solution):
                 estimate: what was received beside what is concluded from it.
             labels: (K,) the texts of the values that people read, in place of the values.
             unit: what numbers count, such as "minutes", for their axis.
+            width: of each panel in pixels, without the labels beside it; None for 460.
 
         Returns:
             The Altair chart.
@@ -997,14 +999,10 @@ class Estimate(FrameSource, Solution):
             MissingExtraError: the extra 'plot' is not installed.
         """
         from warner.results.charts import pictured
-        from warner.results.drawing import drawn_together, save
+        from warner.results.drawing import finished
 
         options = truth, level, target, top, title, values, reports, labels, unit
-        undrawn, tables_of = pictured(self, *options)
-        (picture,) = drawn_together([undrawn])
-        if path is not None:
-            save(picture, path, tables_of())
-        return picture
+        return finished(*pictured(self, *options), path, width)
 
 
 @explained

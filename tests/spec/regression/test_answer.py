@@ -504,6 +504,45 @@ def test_the_mean_is_advised_only_where_it_can_be_computed() -> None:
         assert any(advice in doubt for doubt in found.doubts) is has_mean
 
 
+def test_a_regression_is_drawn_as_a_forest() -> None:
+    """Rejects odds ratios beside a line at 0, an intercept among them, and dots filled at random."""
+    found = regress(REPORTS, PEOPLE)
+    picture = found.plot(width=300).to_dict()
+    assert [panel["title"]["text"] for panel in picture["vconcat"]] == [["sometimes"], ["often"]]
+    assert "Compared with: answer: never, ward: east." in " ".join(picture["title"]["subtitle"])
+    rows = [row for row in found.rows() if row["covariate"] != "Intercept"]
+    for panel, value in zip(picture["vconcat"], found.outcomes, strict=True):
+        assert panel["width"] == 300
+        line, _, dots = panel["layer"]
+        assert dots["encoding"]["x"]["scale"]["type"] == "log"
+        assert json.loads(line["data"]["values"]) == [{"at": 1.0}]
+        shown = json.loads(dots["data"]["values"])
+        of_value = [row for row in rows if row["value"] == value]
+        assert [row["pair"] for row in shown] == ["age", "ward: north", "ward: south"]
+        for drawn, row in zip(shown, of_value, strict=True):
+            assert drawn["difference"] == row["odds_ratio"] and drawn["low"] == row["odds_low"]
+            assert drawn["differs"] == (row["p"] < 0.05)
+    mean_of = RandomizedResponse(Integers(0, 2), 3.0).randomize(np.arange(N) % 3)
+    mean = regress(mean_of, PEOPLE, kind="mean").plot().to_dict()["vconcat"][0]["layer"]
+    assert json.loads(mean[0]["data"]["values"]) == [{"at": 0.0}]
+    assert "type" not in mean[2]["encoding"]["x"]["scale"]
+    refused(ArgumentError, "has no covariates", regress(REPORTS, PEOPLE, "~ 1").plot)
+
+
+def test_arguments_in_another_order_are_named() -> None:
+    """Rejects the error of pandas for a frame in place of the formula."""
+    frame = pd.DataFrame(PEOPLE)
+    refused(
+        ArgumentTypeError,
+        r"formula: must be text such .* regress\(reports, cov",
+        regress,
+        REPORTS,
+        "~ age",
+        frame,
+    )
+    refused(ArgumentTypeError, r"mechanism.reports\(frame\)", regress, frame, frame, "age")
+
+
 def _all_finite(found: warner.regression.answer.Regression) -> bool:
     parts = (found.coefficients, found.standard_errors, found.z, found.p_values, found.interval())
     predicted = found.predict({"age": [30.0, 70.0]})
@@ -526,6 +565,10 @@ def test_separation_has_a_status_and_finite_numbers(epsilon: float) -> None:
     if epsilon == float("inf"):
         assert split.status.name == "SEPARATED" and "grow without end" in split.status.value
         assert "WARNING: separated" in str(split.table())
+        # Also where nobody prints: in frames and files, and there is no picture.
+        assert set(split.to_frame("pandas")["status"]) == {"separated"}
+        assert split.table().csv().splitlines()[1].endswith(",separated")
+        refused(ArgumentError, "plot: separated", split.plot)
         assert split.predict({"age": [30.0, 70.0]}).shares[:, 1] == pytest.approx([0, 0], abs=1e-4)
         assert regress(REPORTS, age, errors="sandwich").status.name == "CONVERGED"
 

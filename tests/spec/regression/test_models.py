@@ -138,6 +138,7 @@ def test_random_intercepts_have_a_deviation_and_predictions() -> None:
     assert found.rows()[-1] == {
         **dict.fromkeys(found.rows()[0]),
         **deviation.row(0.95),
+        "status": "converged",
     }
     text = " ".join(str(found.table()).split())
     assert "The intercepts of the 30 groups by school" in text

@@ -538,6 +538,34 @@ def test_a_forest_has_the_rows_their_intervals_and_a_line_at_0() -> None:
     )
 
 
+def _below(chart: Any) -> list[str]:
+    """All lines below titles in a chart."""
+    if isinstance(chart, dict):
+        titles = chart.get("title", {})
+        own = titles.get("subtitle", []) if isinstance(titles, dict) else []
+        return [
+            *own,
+            *(line for key, part in chart.items() if key != "title" for line in _below(part)),
+        ]
+    return [line for part in chart for line in _below(part)] if isinstance(chart, list) else []
+
+
+@pytest.mark.parametrize("width", [250, 900])
+def test_panels_are_as_wide_as_asked_and_sentences_fold_with_them(width: int) -> None:
+    """Rejects a picture that keeps its width, and one whose title is cut off beside it."""
+    result = warner.estimate({"a": _tally([900, 100]), "b": _tally([700, 300])})
+    differences = warner.compare_groups({"a": _tally([900, 100]), "b": _tally([700, 300])})
+    for plot in (result["a"].plot, result.plot, differences.plot):
+        usual, wide = _panel_of(plot()), _panel_of(plot(width=width))
+        assert (usual["width"], wide["width"]) == (460, width)
+        usual, wide = plot().to_dict(), plot(width=width).to_dict()
+        before, after = (_below(each) for each in (usual, wide))
+        assert max(map(len, before)) <= 80 and " ".join(after).split() == " ".join(before).split()
+        assert max(map(len, after)) <= (55 if width == 250 else 140)
+    for wrong in (99, "wide", float("nan")):
+        refused((ArgumentError, ArgumentTypeError), "width: must be", differences.plot, width=wrong)
+
+
 def test_a_forest_of_numbers_has_a_panel_for_each_number_and_one_for_the_shares_of_a_pair() -> None:
     mechanism, rng = warner.SquareWave(Integers(0, 40), 2.0), np.random.default_rng(0)
     groups = {

@@ -212,6 +212,11 @@ def test_what_people_of_frames_write_is_told_what_to_become() -> None:
     ]
     assert all("a pandas Period. " in text and "declared" not in text for text in said)
     assert len(coin.tally(reports, weeks.astype(str))) == 2
+    bands = pd.cut(pd.Series(range(120), name="band"), [-1, 60, 120])
+    for by, of in ((bands, reports), ("band", reports.to_frame("pandas").assign(band=bands))):
+        words = r"a pandas Interval. .*column.astype\(str\)"
+        refused((ValuesError, ReportError), words, coin.tally, of, by)
+    assert len(coin.tally(reports, bands.astype(str))) == 2
     refused(ArgumentTypeError, "got a pandas Series", estimate, frame["theme"])
     refused(ArgumentTypeError, "got a polars Series", estimate, pl.Series(["a"]))
 
