@@ -65,7 +65,7 @@ class Interval(Domain):
     usual_mechanism = "Laplace"
     remedy = (
         "Correct the answers, or widen the limits. To take the nearest limit in place of such "
-        "answers, write clip = true"
+        "answers, declare the question with clip=True, or clip = true in a study file"
     )
     is_ordered = True
     is_numeric = True
@@ -113,7 +113,7 @@ class Interval(Domain):
         if len(array) >= _MANY and self._are_whole(array):
             low, high = int(self.low), int(self.high)
             clipped = (
-                f" Integers refuses numbers outside {low} to {high}, which clip = true allows "
+                f" Integers refuses numbers outside {low} to {high}, which clip allows "
                 "here. Replace such numbers by the nearest limit first."
             )
             warn(
@@ -157,7 +157,7 @@ class Interval(Domain):
             if len(array) >= _BATCH and (inside != array).mean() > _MOST:
                 warn(
                     f"Most of these answers lie outside the limits {self.low:g} and {self.high:g}. "
-                    "Each of them is taken as the nearest limit, because of clip = true. Are the "
+                    "Each of them is taken as the nearest limit, because clip is true. Are the "
                     "answers in the same unit as the limits?",
                     FrameWarning,
                 )

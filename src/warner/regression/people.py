@@ -358,10 +358,6 @@ class People:
         hidden: str | None = None,
     ) -> People:
         """People with reports, with a list of the reports of groups, or with several questions."""
-        if not isinstance(formula, str | None):
-            remedy = "Write regress(reports, covariates, formula)"
-            rule = "must be text such as 'age + ward'"
-            raise ArgumentTypeError("formula", rule, kind(formula), remedy)
         if isinstance(reports, Mapping) and reports:
             named = {str(name): _listed(each) for name, each in reports.items()}
             sources = next(iter(named.values()))
@@ -402,7 +398,8 @@ class People:
 
     def about(self, attribute: str | None) -> tuple[People, str | None]:
         """The people of one question, which the left side of the formula may name, and its name."""
-        left, tilde, right = str(self.formula or "").partition("~")
+        text = self.formula if isinstance(self.formula, str) else ""
+        left, tilde, right = text.partition("~")
         questions, name = [*self.named] or self.attributes, left.strip().strip("`")
         if tilde and not right.strip():
             remedy = f"Write '{left.strip() or 'answer'} ~ age', or ~ 1 for no covariates"
@@ -488,7 +485,7 @@ class People:
     @cached_property
     def columns(self) -> dict[str, Column]:
         """All columns, in the order of the reports."""
-        if self.formula == "1" and isinstance(self.covariates, Mapping) and not self.covariates:
+        if isinstance(self.covariates, Mapping) and not self.covariates and self.formula == "1":
             return {INTERCEPT: np.ones(self.total)}
         index = getattr(self.sources[0], "index", None) if len(self.sources) == 1 else None
         columns = columns_of(in_order_of(index, self.covariates, "covariates"), self._used)

@@ -579,7 +579,10 @@ class Tally(Hinting):
             hints = [meant(str(name), self.names) for name in names if name not in self.names]
             remedy = next(filter(None, hints), None)
             if hints and self.names and remedy is None:
-                remedy = f"Count the reports again: warner tally --by {','.join(map(str, names))}"
+                by = ",".join(map(str, names))
+                remedy = (
+                    f"Count the reports by these columns (in a command: warner tally --by {by})"
+                )
             raise ArgumentError("by", rule, ", ".join(map(show, names)) or "none", remedy)
         axes = [self.names.index(name) for name in names]
         coarse = [tuple(key[axis] for axis in axes) for key in self._keys]

@@ -292,7 +292,7 @@ def method(name: str) -> Estimator:
         here = CONSTRAINTS_ELSEWHERE.get(word)
         if here is None and (called_here(name) or not home_of(name)):  # "GRR", a mechanism
             here = known_elsewhere(name)
-        remedy = "To see all names, run: warner estimate --help"
+        remedy = f"The names are {', '.join(METHODS)}"
         if word == "em":
             remedy = f"Write {', '.join(em[:-1])} or {em[-1]}"
         elif here or meant(name, names):

@@ -703,8 +703,8 @@ def about_clipped(result: Any) -> str:
         return ""
     return (
         f"WARNING: About {min(100 * share, 100):.0f} % of the answers are near the limit "
-        f"{limit:g}, and answers beyond a limit were taken as this limit (clip = true). So most "
-        "answers may lie outside the limits. Perhaps people answered in another unit than the "
+        f"{limit:g}, and answers beyond a limit were taken as this limit, because clip is true. "
+        "So most answers may lie outside the limits. Perhaps people answered in another unit than the "
         "study declares."
     )
 

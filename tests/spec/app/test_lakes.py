@@ -283,7 +283,7 @@ def test_a_tally_of_other_groups_is_to_be_counted_again(lake: Path) -> None:
     """Rejects the names of the columns that are there, without a way to those that are not."""
     tally("lake", "--by", "ward")
     said = run("estimate", "t.json", "--by", "ward,day", ok=False).stderr
-    assert "Count the reports again: warner tally --by ward,day." in said
+    assert "by these columns (in a command: warner tally --by ward,day)." in said
     assert "Count" not in run("estimate", "t.json", "--by", "wards", ok=False).stderr
 
 

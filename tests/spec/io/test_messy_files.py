@@ -59,7 +59,7 @@ def test_a_line_that_names_the_delimiter_is_no_line_of_names(
 def test_words_beside_a_number_are_named_as_such(here: Path) -> None:
     said = _refusal("ville;pay\nGenève;12,5 EUR\n")
     assert "Write only the number" in said and "clip" not in said and "EUR" not in said
-    assert "write clip = true" in _refusal("ville;pay\nGenève;125\n")
+    assert "or clip = true in a study file" in _refusal("ville;pay\nGenève;125\n")
 
 
 def test_another_encoding_is_read_in_blocks(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

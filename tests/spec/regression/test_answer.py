@@ -532,12 +532,13 @@ def test_a_regression_is_drawn_as_a_forest() -> None:
 def test_arguments_in_another_order_are_named() -> None:
     """Rejects the error of pandas for a frame in place of the formula."""
     frame = pd.DataFrame(PEOPLE)
+    refused(ArgumentTypeError, "covariates: must be a data frame", regress, REPORTS, "~ age", frame)
     refused(
         ArgumentTypeError,
         r"formula: must be text such .* regress\(reports, cov",
         regress,
         REPORTS,
-        "~ age",
+        frame,
         frame,
     )
     refused(ArgumentTypeError, r"mechanism.reports\(frame\)", regress, frame, frame, "age")
