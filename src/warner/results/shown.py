@@ -454,15 +454,11 @@ def about_quantiles(
     held = [" hold for any answers, also where many people round to the same numbers"] * (
         not has_bins
     )
-    in_command = (
-        "in Python, "
-        if len(results) > 1
-        else "add --interval posterior to warner estimate. In Python, "
-    )
+    in_command = " (in a command: --interval posterior)" * (len(results) == 1)
     return (
         f"The intervals of median and quantiles{', and'.join(held + whole)}. "
-        f"If {_EVEN}, narrower ones hold about as often: {in_command}"
-        'use quantile(0.5).interval(kind="posterior").'
+        f"If {_EVEN}, narrower ones hold about as often: "
+        f'quantile(0.5).interval(kind="posterior") in Python{in_command}.'
     )
 
 
