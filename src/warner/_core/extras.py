@@ -64,7 +64,7 @@ def not_installed(
     return MissingExtraError(purpose or package, rule, None, remedy)
 
 
-class _Extra:
+class Deferred:
     """Stands for a module, and imports it when one of its names is first asked for."""
 
     def __init__(self, name: str) -> None:
@@ -88,7 +88,7 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
     import scipy
 else:
-    duckdb = _Extra("duckdb")
-    pa, pc = _Extra("pyarrow"), _Extra("pyarrow.compute")
-    arrow_csv, pq = _Extra("pyarrow.csv"), _Extra("pyarrow.parquet")
-    feather, scipy = _Extra("pyarrow.feather"), _Extra("scipy")
+    duckdb = Deferred("duckdb")
+    pa, pc = Deferred("pyarrow"), Deferred("pyarrow.compute")
+    arrow_csv, pq = Deferred("pyarrow.csv"), Deferred("pyarrow.parquet")
+    feather, scipy = Deferred("pyarrow.feather"), Deferred("scipy")

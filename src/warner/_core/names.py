@@ -182,7 +182,8 @@ _METHODS = _by_word(
         "save": "xlsx() table().xlsx() to_json()",
         "n nobs size nrow": "n len(...)",
         "shape": "to_frame('pandas').shape",
-        "loc iloc at columns dtypes index tolist tonumpy": "to_frame('pandas')",
+        "loc iloc at columns dtypes index tolist tonumpy sortvalues pivot melt query": "to_frame("
+        "'pandas')",
         "valuecounts": "rows() warner.estimate(mechanism.tally(reports))",
         "params coef coefs beta intercept": "coefficients",
         "pvalue pvalues": "p_values test.p_value",
@@ -221,6 +222,7 @@ _ARGUMENTS = _by_word(
         "warner.design.propose(domain, n, width=0.06)",
         "data x": "Is 'covariates' meant?",
         "groupby": "Is 'by' meant?",
+        "figsize ax": "Is 'width' meant, such as width=600?",
         "by groups": "Count by group: mechanism.tally(reports, by={...})",
         "alpha confidence conf": "Is 'level' meant, such as level=0.95?",
     }

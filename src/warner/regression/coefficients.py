@@ -473,32 +473,32 @@ class Coefficients(Tabular):
         from warner.results.charts_of_groups import panel_of_forest
         from warner.results.drawing import finished, page, require_altair, titled
 
-        keys = _ODDS if self._is_of_odds else ("estimate", "low", "high")
+        keys, measured, none, law = ("estimate", "low", "high"), "coefficient", 0.0, "linear"
+        if self._is_of_odds:
+            keys, measured, none, law = _ODDS, "odds ratio", 1.0, "log"
+        scale = require_altair().Scale(type=law, nice=False)
         panels: dict[str, list[dict[str, Any]]] = {}
         for row in self.rows(level)[: self.coefficients.size]:
             if row["covariate"] != INTERCEPT:
-                of_row = dict(zip(("difference", "low", "high"), map(row.get, keys), strict=True))
-                of_row |= {
+                numbers = zip(("difference", "low", "high"), map(row.get, keys), strict=True)
+                about_row = {
                     "pair": column_in_words(row["covariate"]),
                     "differs": row["p"] < 1 - level,
                 }
-                panels.setdefault(as_text(row["value"]), []).append(of_row)
+                panels.setdefault(as_text(row["value"]), []).append({**dict(numbers), **about_row})
         if not panels or not self.status.is_final:
             rule = self.status.value if panels else "has no covariates to draw"
             raise ArgumentError("plot", rule, None, "Print the table instead")
-        measured, scale, none = "coefficient", require_altair().Scale(nice=True), 0.0
-        if self._is_of_odds:
-            measured, scale, none = (
-                "odds ratio",
-                require_altair().Scale(type="log", nice=False),
-                1.0,
-            )
+        about = [
+            reports_of(self.n, self.simulated),
+            f"Lines: {100 * level:.4g} % intervals.",
+            f"Filled dots: p below {1 - level:.3g}. Hollow dots: all others.",
+            *[f"Compared with: {self._baselines}."] * bool(self._baselines),
+            *self.doubts,
+        ]
         drawn = [panel_of_forest(*each, measured, scale, none) for each in panels.items()]
-        about = [f"Lines: {100 * level:.4g} % intervals.", *self.doubts]
-        about.append(f"Filled dots: p below {1 - level:.3g}. Hollow dots: all others.")
-        about += [f"Compared with: {self._baselines}."] * bool(self._baselines)
-        heading = titled(title or "Regression", [reports_of(self.n, self.simulated), *about])
-        return finished(page(drawn, heading), lambda: [self.table(level)], path, width)
+        picture = page(drawn, titled(title or "Regression", about))
+        return finished(picture, lambda: [self.table(level)], path, width)
 
     def to_json(self, level: float = 0.95) -> dict[str, Any]:
         """The regression as JSON data.

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from warner._core.checks import choice, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, MethodWarning, warn
+from warner._core.extras import Deferred
 from warner._core.foreign_tables import FrameSource
 from warner._core.names import explained
 from warner._core.pickles import without_cached
@@ -53,7 +54,7 @@ from warner.results.solution import Solution, Weights, marginal_estimate, same
 
 if TYPE_CHECKING:
     from warner._core.table import Table
-    from warner.results import conditional
+    from warner.results import conditional, intervals, ranks, shown, summaries, tables
     from warner.results.association import Association
     from warner.results.conditional import Answered
     from warner.results.forged import ForgedBounds
@@ -61,7 +62,11 @@ if TYPE_CHECKING:
     from warner.results.ranks import Ranks, Top
     from warner.results.redistribution import Redistributed
     from warner.results.summaries import Quantity
-
+else:  # imported when they are first used
+    conditional = Deferred("warner.results.conditional")
+    intervals, ranks = Deferred("warner.results.intervals"), Deferred("warner.results.ranks")
+    shown, tables = Deferred("warner.results.shown"), Deferred("warner.results.tables")
+    summaries = Deferred("warner.results.summaries")
 
 _MOST_IN_NOTEBOOK = 20  # shares; of more the largest are shown
 
@@ -132,7 +137,6 @@ class Estimate(FrameSource, Solution):
 
     def __str__(self) -> str:
         from warner._core.table import MOST
-        from warner.results import shown
 
         most = None if self.groups is None else MOST
         printed = shown.printed(self, MOST)
@@ -140,7 +144,6 @@ class Estimate(FrameSource, Solution):
 
     def _repr_html_(self) -> str:
         from warner._core import html
-        from warner.results import shown
 
         printed = shown.printed(self, _MOST_IN_NOTEBOOK, is_notebook=True)
         return "\n".join(
@@ -162,8 +165,6 @@ class Estimate(FrameSource, Solution):
             :meth:`to_frame` has all shares. It prints itself, and has ``csv()``, ``xlsx()``,
             ``html()``, ``latex()`` and ``typst()``.
         """
-        from warner.results import shown, tables
-
         printed = shown.table_as_printed(self, level, target, kind)
         return printed or tables.estimate_table(self, level, target, kind)
 
@@ -255,8 +256,6 @@ class Estimate(FrameSource, Solution):
 
         :func:`warner.results.intervals.intervals_of_table` computes them, once.
         """
-        from warner.results import intervals
-
         return intervals.intervals_of_table(self)
 
     def __len__(self) -> int:
@@ -268,11 +267,9 @@ class Estimate(FrameSource, Solution):
         return iter(self.domain.labels if self.groups is None else self.keys)
 
     def __contains__(self, value: object) -> bool:
-        from warner.results.ranks import place_of
-
         if self.groups is not None:
             return self.groups.table.position(value) is not None
-        return place_of(self.domain, value) is not None
+        return ranks.place_of(self.domain, value) is not None
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         # The constructor of pandas would make a frame of the values alone.
@@ -299,15 +296,14 @@ class Estimate(FrameSource, Solution):
         True
         """
         from warner.domains import Items
-        from warner.results.ranks import Share
 
         if self.groups is not None:
             return _estimate_of(self.groups.solution(value))
         if not isinstance(value, str) or value not in self.domain.attributes:
-            return Share.of(self, value)
+            return ranks.Share.of(self, value)
         alone = {question.attribute: question for question in self.by_question}
         question = alone.get(value) or self.marginal(value)
-        return Share.of(question, "yes") if isinstance(self.domain, Items) else question
+        return ranks.Share.of(question, "yes") if isinstance(self.domain, Items) else question
 
     def top(self, count: int = 10, level: float = 0.95, target: str = "population") -> Top:
         """The values with the largest shares, with intervals and ranks that hold for the choice.
@@ -336,13 +332,10 @@ class Estimate(FrameSource, Solution):
         >>> first["value"], first["rank_low"], first["rank_high"]
         ('tea', 1, 1)
         """
-        from warner.results.ranks import top, top_of_items
-        from warner.results.shown import items_of
-
         solution = self._one
-        if items := items_of(self):
-            return top_of_items(items, count, self.n, level, target)
-        return top(solution, count, level, target)
+        if items := shown.items_of(self):
+            return ranks.top_of_items(items, count, self.n, level, target)
+        return ranks.top(solution, count, level, target)
 
     @explained
     def interval(
@@ -429,8 +422,6 @@ class Estimate(FrameSource, Solution):
         >>> bool(low < result.probabilities[1] < high)
         True
         """
-        from warner.results import intervals
-
         if self.groups is not None:
             if weights is not None:
                 remedy = "Take the estimate of one group, such as estimate[group]"
@@ -449,8 +440,6 @@ class Estimate(FrameSource, Solution):
             The name of a kind, or ``"none"`` where different distributions make the same reports.
             Of groups that were estimated alone it is ``"own"`` where no kind was asked for.
         """
-        from warner.results import intervals
-
         if self.groups is not None:
             return kind or self.groups.interval_kind(target)
         return intervals.available_kind(self, target, kind)
@@ -501,9 +490,7 @@ class Estimate(FrameSource, Solution):
         >>> rank.rows()[0], rank.is_commoner("milk", "tea")
         ({'value': 'tea', 'low': 1, 'high': 1}, False)
         """
-        from warner.results.ranks import ranks
-
-        return ranks(self._one, level, target)
+        return ranks.ranks(self._one, level, target)
 
     def log_likelihood_at(self, theta: ArrayLike) -> float | np.ndarray:
         """L(theta) = sum_i log Pr(report i | theta), of any distribution [P1 eq 15, P4 eq 10].
@@ -553,8 +540,6 @@ class Estimate(FrameSource, Solution):
         Raises:
             ArgumentTypeError: the values are not points.
         """
-        from warner.results import summaries
-
         return summaries.mean(self._one)
 
     def variance(self) -> Quantity | tuple[Quantity, ...]:
@@ -571,8 +556,6 @@ class Estimate(FrameSource, Solution):
             ArgumentTypeError: the values are not points.
             IdentifiabilityError: the method estimates no shares.
         """
-        from warner.results import summaries
-
         return summaries.variance(self._one)
 
     def quantile(self, q: float) -> Quantity:
@@ -590,8 +573,6 @@ class Estimate(FrameSource, Solution):
             ArgumentError: q outside [0, 1].
             IdentifiabilityError: the method estimates no shares.
         """
-        from warner.results import summaries
-
         return summaries.quantile(self._one, q)
 
     def range(self, low: float, high: float) -> Quantity:
@@ -609,8 +590,6 @@ class Estimate(FrameSource, Solution):
             ArgumentError: a limit outside the domain, or ``low`` above ``high``.
             IdentifiabilityError: the method estimates no shares.
         """
-        from warner.results import summaries
-
         return summaries.mass(self._one, low, high)
 
     def marginal(self, names: str | Sequence[str]) -> Estimate:
@@ -675,8 +654,6 @@ class Estimate(FrameSource, Solution):
             ArgumentTypeError: the domain is not a Product of two attributes.
             ArgumentError: the key is not a value of the first attribute.
         """
-        from warner.results import conditional
-
         return conditional.conditional(self._one, key)
 
     def answered(self) -> Answered:
@@ -689,8 +666,6 @@ class Estimate(FrameSource, Solution):
         Raises:
             ArgumentTypeError: nonresponse is no value of the domain.
         """
-        from warner.results import conditional
-
         return conditional.answered(self._one)
 
     def redistribute(self, background: Mapping[str, ArrayLike] | None = None) -> Redistributed:
@@ -790,8 +765,6 @@ class Estimate(FrameSource, Solution):
         Raises:
             ArgumentTypeError: the domain is not a Product of two attributes.
         """
-        from warner.results import conditional
-
         return conditional.frequencies(self._one, level, target)
 
     def key_rows(self, level: float = 0.95, target: str = "population") -> list[dict[str, Any]]:
@@ -811,8 +784,6 @@ class Estimate(FrameSource, Solution):
 
             The list is empty where the reports are not of keys with values.
         """
-        from warner.results import conditional
-
         return conditional.key_rows(self._one, level, target)
 
     def rows(
@@ -853,8 +824,6 @@ class Estimate(FrameSource, Solution):
             ``total=True`` the last rows are of all people together: their public columns hold "all
             people", and their status is ``"together"``.
         """
-        from warner.results import shown, tables
-
         if questions := shown.questions_of(self):
             each_row = ((q, row) for q in questions for row in q.rows(level, target, kind))
             return [{"attribute": q.attribute, **row} for q, row in each_row]
@@ -879,8 +848,6 @@ class Estimate(FrameSource, Solution):
         Raises:
             ArgumentTypeError: the values are not points.
         """
-        from warner.results import tables
-
         return tables.means(self._one, level, target, kind)
 
     def to_json(
@@ -900,8 +867,6 @@ class Estimate(FrameSource, Solution):
             :meth:`means` where only means were estimated, ``"keys"`` of :meth:`key_rows` where
             reports are of keys with values.
         """
-        from warner.results import tables
-
         written = tables.to_json if self.groups is None else tables.groups_to_json
         doubt = {"doubt": self.doubt} if self.doubt else {}
         return written(self, level, target, kind) | doubt
@@ -932,7 +897,6 @@ class Estimate(FrameSource, Solution):
             ArgumentError: no such library is installed, or a column of the table by that name.
         """
         from warner._core.table import frame_of_rows
-        from warner.results import shown, tables
 
         if items := shown.items_of(self):
             table = shown.table_of_items(self.attribute, items, level, target)

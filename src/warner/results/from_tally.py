@@ -694,17 +694,14 @@ def _tallies_of(groups: Any) -> tuple[list[list[Tally]], tuple[Key, ...]]:
         remedy = "For example {('north', 'f'): tally} for the columns region and sex"
         raise ArgumentError("groups", rule, "keys of several lengths", remedy)
     tallies = list(groups.values())
+    if [(getattr(tally, "question", None),) for tally in tallies] == [*keys]:  # of Study.tally
+        rule = "must be the tally of one question"
+        got = f"the tallies of {len(tallies):,} question{'s' * (len(tallies) > 1)} in a dict"
+        remedy = f"Pass the tally of one: tallies[{keys[0][0]!r}]"
+        raise ArgumentTypeError("groups", rule, got, remedy)
     for tally in tallies:
         if isinstance(tally, Tally) and tally.columns:
             rule, got = "must hold tallies without groups", f"a tally by {', '.join(tally.names)}"
-            if (tally.question,) in keys:  # of Study.tally
-                rule = "must be the tally of one question"
-                got = (
-                    f"the tallies of {len(tallies):,} question{'s' * (len(tallies) > 1)} in a dict"
-                )
-                raise ArgumentTypeError(
-                    "groups", rule, got, f"Pass the tally of one: tallies[{tally.question!r}]"
-                )
             raise ArgumentTypeError("groups", rule, got, "Use total() of this tally")
         require_tally(tally)
     first = tallies[0]

@@ -481,7 +481,16 @@ def register(thing: Any) -> Any:
     "Inversion(constraint='threshold', alpha=0.01)"
     """
     if isinstance(thing, str):
-        return _decorator(thing)
+
+        def decorated(make: Any) -> Any:
+            if isinstance(make, type) and issubclass(make, Mechanism):
+                rule = "is named by its class alone"
+                remedy = "Write @warner.register above the class, without a name"
+                raise ArgumentError("mechanism", rule, repr(thing), remedy)
+            add_method(thing, make)
+            return make
+
+        return decorated
     if isinstance(thing, type) and issubclass(thing, Mechanism):
         add_mechanism(thing)
         return thing
@@ -491,20 +500,6 @@ def register(thing: Any) -> Any:
         raise ArgumentError("register", rule, None, remedy)
     rule = "must get a class of mechanisms, or the name of an estimator"
     raise ArgumentTypeError("register", rule, kind(thing))
-
-
-def _decorator(name: str) -> Callable[[Any], Any]:
-    """The decorator that gives an estimator a name."""
-
-    def decorated(make: Any) -> Any:
-        if isinstance(make, type) and issubclass(make, Mechanism):
-            rule = "is named by its class alone"
-            remedy = "Write @warner.register above the class, without a name"
-            raise ArgumentError("mechanism", rule, repr(name), remedy)
-        add_method(name, make)
-        return make
-
-    return decorated
 
 
 @contextmanager

@@ -80,11 +80,6 @@ class Sample:
         shared = self.shared_with(other).diagonal()
         return np.asarray(self.variances() + other.variances() - 2 * shared)
 
-    def covariance_with(self, other: Sample) -> np.ndarray:
-        """The covariance (K, K) of the differences from the shares of another group."""
-        shared = self.shared_with(other)
-        return np.asarray(self.covariance() + other.covariance() - shared - shared.T)
-
     def shared_with(self, other: Sample) -> np.ndarray:
         """The covariance (K, K) of two groups: of the same people, clusters or strata."""
         if self.same:

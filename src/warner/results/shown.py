@@ -10,10 +10,7 @@ import numpy as np
 
 from warner import estimators
 from warner._core.table import Column, Table, as_text
-from warner._core.text import (
-    lead,
-    visible,
-)
+from warner._core.text import lead, visible
 from warner.domains import Items
 from warner.estimators.base import Status
 from warner.results.intervals import (
@@ -324,16 +321,12 @@ def marked(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [
         {
             **row,
-            "value": _value_of(row["value"]),
+            # Combinations without names, numbers with all digits.
+            "value": (name_of if isinstance(row["value"], dict) else as_text)(row["value"]),
             "mark": "*" * (row.get("shrunk_from") is not None),
         }
         for row in rows
     ]
-
-
-def _value_of(value: Any) -> str:
-    """A value as a table of shares has it: combinations without names, numbers with all digits."""
-    return name_of(value) if isinstance(value, dict) else as_text(value)
 
 
 def mark_column(rows: Sequence[Mapping[str, Any]]) -> list[Column]:

@@ -7,12 +7,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from warner._core.checks import choice, confidence_level
 from warner._core.errors import IdentifiabilityError
+from warner._core.extras import Deferred
 from warner._core.survey_design import INTERVALS_OF_DRAWN
 from warner._core.table import Column, Table, as_text
 from warner._core.text import (
@@ -50,6 +51,13 @@ from warner.results.intervals import (
 )
 from warner.results.linear_limits import UnbiasedShares
 from warner.results.solution import Solution
+
+if TYPE_CHECKING:
+    from warner.results import conditional, summaries
+else:  # imported when they are first used
+    conditional, summaries = map(
+        Deferred, ("warner.results.conditional", "warner.results.summaries")
+    )
 
 _MOST_VALUES, _MOST_ROWS = 5, 100  # of groups in a notebook: values of each, rows in all
 _TELLS_NOTHING = 0.5  # the mean width of intervals, as a part of all that could be
@@ -272,8 +280,6 @@ def means(
     kind: str | None = None,
 ) -> list[dict[str, float]]:
     """The mean for each coordinate of the values: see :meth:`warner.Estimate.means`."""
-    from warner.results import summaries
-
     mean = summaries.mean(solution)
     coordinates = mean if isinstance(mean, tuple) else (mean,)
     bounds = [value.interval(level, target, at_every_look(kind)) for value in coordinates]
@@ -322,9 +328,7 @@ def to_json(
     kind: str | None = None,
 ) -> dict[str, Any]:
     """The estimate as JSON data: see :meth:`warner.Estimate.to_json`."""
-    from warner.results.conditional import key_rows
-
-    keys, planned = key_rows(solution, level, target), with_plan(kind)[1]
+    keys, planned = conditional.key_rows(solution, level, target), with_plan(kind)[1]
     return {
         "format": "warner-estimate",
         "schema": 1,
@@ -376,13 +380,11 @@ def _unbiased(solution: Solution, target: str, kind: str | None) -> dict[str, An
 
 def _given(result: Any, level: float, target: str, kind: str | None) -> dict[str, Any]:
     """The share of people who answered and the shares among them; {} without nonresponse."""
-    from warner.results.conditional import those_who_answered
-
     each = [
         dict(zip(result.names, key, strict=True))
         | given.row(level, target, kind)
         | {"shares": given.rows(level, target, kind)}
-        for key, given in those_who_answered(result)
+        for key, given in conditional.those_who_answered(result)
     ]
     return {"answered": each if result.groups is not None else each[0]} if each else {}
 
@@ -391,8 +393,6 @@ def estimate_table(
     result: Any, level: float = 0.95, target: str = "population", kind: str | None = None
 ) -> Table:
     """The table of an estimate: see :meth:`warner.Estimate.table`."""
-    from warner.results.conditional import key_rows
-
     about, simulated = title(result), result.data.simulated
     how = [] if result.data.survey is None else [INTERVALS_OF_DRAWN]  # of groups
     if result.groups is None:
@@ -400,7 +400,7 @@ def estimate_table(
     last = [unusual_end(result), f"WARNING: {result.doubt}" if result.doubt else ""]
     last += [about_clipped(result)] if result.groups is None else []
     if result.groups is None and result.fit.keys is not None:
-        keys = key_rows(result, level, target)
+        keys = conditional.key_rows(result, level, target)
         mean = (
             interval_column(level, "number", "mean_low", "mean_high"),
             Column("mean", unit="number"),
@@ -519,7 +519,7 @@ def drawn_to_the_middle(results: Iterable[Any]) -> str:
     if not few:
         # A mean of numbers in bins is never far from the unbiased one.
         points = [one for one in of_numbers if not one.data.channel.has_bins]
-        return _MOST_AT_ONE_END if any(map(_most_at_one_end, points)) else ""
+        return _MOST_AT_ONE_END if any(max(_near_ends(p)) > _MOST for p in points) else ""
     which = "so few reports" if len(of_numbers) == 1 else f"{reports_of(max(few), False)} or fewer"
     return (
         f"From {which}, means and quantiles are on average estimated too near to the middle of the "
@@ -556,11 +556,6 @@ _MOST_AT_ONE_END = (
     "the middle, by up to a standard error. Their intervals allow for this. The method named "
     '"mean" gives means without this error.'
 )
-
-
-def _most_at_one_end(result: Any) -> bool:
-    """Whether most people have one of the first or one of the last numbers."""
-    return max(_near_ends(result)) > _MOST
 
 
 def _near_ends(result: Any) -> tuple[float, float]:
@@ -704,8 +699,8 @@ def about_clipped(result: Any) -> str:
     return (
         f"WARNING: About {min(100 * share, 100):.0f} % of the answers are near the limit "
         f"{limit:g}, and answers beyond a limit were taken as this limit, because clip is true. "
-        "So most answers may lie outside the limits. Perhaps people answered in another unit than the "
-        "study declares."
+        "So most answers may lie outside the limits. Perhaps people answered in another unit than "
+        "the study declares."
     )
 
 
@@ -775,8 +770,6 @@ def design_effect_in_words(result: Any) -> str:
 
 def _mean(solution: Solution, level: float, target: str) -> str:
     """The mean of numbers with its interval, in words; nothing for labels and places."""
-    from warner.results import summaries
-
     if solution.domain.dimension != 1 or solution.domain.points is None:
         return ""
     if solution.normal is not None:  # the mean of pooled shares is wrong
@@ -822,19 +815,14 @@ def has_summaries(result: Any) -> bool:
 
 def frame_rows(result: Any, level: float, target: str) -> list[dict[str, Any]]:
     """The rows of a data frame, with one type of values."""
-    from warner.results.conditional import key_rows
-
     if result.by_question or result.groups is not None:
-        listed = list(result.rows(level, target))
-        if result.by_question:  # labels and numbers
-            listed = [row | {"value": as_text(row["value"])} for row in listed]
-        if (
-            result.groups is not None and result.groups.last
-        ):  # public columns of numbers hold "all people", too
-            listed = [row | {name: as_text(row[name]) for name in result.names} for row in listed]
-        return listed
+        texts = ["value"] * bool(result.by_question)  # labels and numbers
+        if result.groups is not None and result.groups.last:
+            texts += result.names  # columns of numbers hold "all people", too
+        listed = result.rows(level, target)
+        return [row | {name: as_text(row[name]) for name in texts} for row in listed]
     if result.fit.keys is not None:
-        return key_rows(result, level, target)
+        return conditional.key_rows(result, level, target)
     shares = list(rows(result, level, target))
     if len({type(row["value"]) for row in shares}) > 1:  # numbers, and nonresponse
         shares = [{**row, "value": as_text(row["value"])} for row in shares]

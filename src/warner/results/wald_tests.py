@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,12 +33,10 @@ from warner.reports.tally import Tally
 from warner.results.from_tally import GroupTable, likelihood_data
 from warner.results.intervals import normal_quantile
 from warner.results.named_summaries import parse, summary_rows
+from warner.results.pooling import Coordinates
 from warner.results.samples import LEAST_REPORTS, Sample, mean_in
 from warner.results.share_noise import covariance_of
 from warner.results.solution import Solution, positions
-
-if TYPE_CHECKING:
-    from warner.results.pooling import Coordinates
 
 _LEVEL = 0.95  # of the intervals from which a test takes errors
 _MOST_CONTRASTS = 2000  # of groups of a survey, whose covariance matrix is formed
@@ -260,8 +258,6 @@ def goodness_of_fit(
     >>> goodness_of_fit(tally, [0.5, 0.5]).p_value < 1e-6
     True
     """
-    from warner.results.pooling import Coordinates
-
     data = data_of(result, SurveyDesign.of(weights, cluster, strata))
     expected = distribution("shares", shares, data.domain.size, tolerance=1e-6)
     expected = expected / expected.sum()
@@ -322,7 +318,6 @@ def independence(
     True
     """
     from warner.results.association import pair_of
-    from warner.results.pooling import Coordinates
 
     data = data_of(result, SurveyDesign.of(weights, cluster, strata))
     pair = pair_of(data, first, second)
@@ -446,8 +441,6 @@ def _positive(variances: np.ndarray) -> np.ndarray:
 
 def no_difference(samples: Sequence[Sample]) -> WaldTest:
     """The Wald test that all groups have the same shares."""
-    from warner.results.pooling import Coordinates
-
     surveyed = [s.data.survey for s in samples if s.data.survey is not None]
     if surveyed and len(surveyed) < len(samples):
         rule = "cannot be tested together if only some have a survey design"
@@ -524,8 +517,6 @@ def _no_difference_of_survey(name: str, samples: Sequence[Sample]) -> WaldTest:
 
     Source: Rao and Scott (1984); Thomas and Rao (1987).
     """
-    from warner.results.pooling import Coordinates
-
     n = sum(s.data.n for s in samples)
     surveyed = [s.data.survey for s in samples if s.data.survey is not None]  # all of them
     sizes = np.array([survey.people for survey in surveyed])
@@ -612,8 +603,6 @@ def _pooled_noise(
     With whole reports, each of another person, the noise is that of the reports themselves. So
     values that hardly anybody has are given no people, and the moments are known.
     """
-    from warner.results.pooling import Coordinates
-
     first = samples[0].data
     channel = first.channel
     if (

@@ -167,6 +167,7 @@ def test_errors_of_properties_and_of_private_names_stay() -> None:
         (lambda: DEVICE.tally(REPORTS, groupby=1), ["Is 'by' meant?"]),  # type: ignore[call-arg]
         (lambda: warner.regress(REPORTS, data={}), ["Is 'covariates' meant?"]),
         (lambda: warner.Tally.from_tallies("week", DEVICE.tally(REPORTS)), ["north"]),
+        (lambda: RESULT.plot(figsize=(6, 4)), ["Is 'width' meant"]),
         (lambda: RESULT.plot(label="x"), ["has no argument 'label'", "Is 'labels' meant?"]),
         (lambda: LEAGUE.to_latex(label="x"), ["has no argument 'label'", "loss, digits, errors"]),
         (lambda: LEAGUE.plot(label="x"), ["has no argument 'label'", "path, x, loss, lines"]),

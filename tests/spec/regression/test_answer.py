@@ -525,7 +525,7 @@ def test_a_regression_is_drawn_as_a_forest() -> None:
     mean_of = RandomizedResponse(Integers(0, 2), 3.0).randomize(np.arange(N) % 3)
     mean = regress(mean_of, PEOPLE, kind="mean").plot().to_dict()["vconcat"][0]["layer"]
     assert json.loads(mean[0]["data"]["values"]) == [{"at": 0.0}]
-    assert "type" not in mean[2]["encoding"]["x"]["scale"]
+    assert mean[2]["encoding"]["x"]["scale"]["type"] == "linear"
     refused(ArgumentError, "has no covariates", regress(REPORTS, PEOPLE, "~ 1").plot)
 
 

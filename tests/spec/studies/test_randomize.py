@@ -293,3 +293,13 @@ def test_one_question_of_a_study_is_compared_at_a_time() -> None:
     words = r"one question; got the tallies of 3 questions .*tallies\['theme'\]"
     assert "total()" not in refused(ArgumentTypeError, words, compare_groups, tallies)
     refused(ArgumentTypeError, r"total\(\)", compare_groups, {"north": tallies["theme"]})
+    # Two questions to the same people with the same values are no two groups of people.
+    yes = (
+        '[attributes.{}]\nvalues = ["no", "yes"]\nmechanism = "RandomizedResponse"\nepsilon = 2.0\n'
+    )
+    alike = Study.parse(yes.format("smokes") + yes.format("drinks"))
+    answers = pd.DataFrame({"smokes": ["no", "yes"] * 50, "drinks": ["yes"] * 100})
+    both = alike.tally(alike.randomize(answers))
+    for function in (estimate, compare_groups):
+        refused(ArgumentTypeError, r"of 2 questions .*tallies\['smokes'\]", function, both)
+    assert len(estimate({"before": both["smokes"]})) == 1
