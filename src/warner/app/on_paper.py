@@ -17,6 +17,7 @@ import numpy as np
 
 from warner._core.checks import unknown
 from warner._core.errors import ArgumentError, EmptyError, FileError, WarnerError
+from warner._core.extras import Deferred
 from warner._core.text import look, meant, series
 from warner.app.commands.options import options
 from warner.app.terminal import note, say, warning
@@ -32,10 +33,16 @@ from warner.io.formats import is_report_file
 from warner.reports.tally import Tally
 
 if TYPE_CHECKING:
+    from warner import designs as paper
     from warner._core.survey_design import SurveyDesign
-    from warner.designs import PaperDesign
+    from warner.designs import PaperDesign, texts
+    from warner.io import counts_by_hand, read_answers
     from warner.io.counts_by_hand import Said
     from warner.studies.study import Study
+else:  # imported when they are first used
+    paper, texts = Deferred("warner.designs"), Deferred("warner.designs.texts")
+    counts_by_hand = Deferred("warner.io.counts_by_hand")
+    read_answers = Deferred("warner.io.read_answers")
 
 _OF_ONE = (
     "warner:5/6, forced:1/6,1/6, crosswise:1/4, triangular:1/4, unrelated:2/3,1/4, kuk:4/5,1/5 or "
@@ -71,9 +78,8 @@ def cards_of(study: Study | None, path: str) -> dict[str, PaperDesign]:
     """The cards of the questions of a study that a table of what people said has columns of."""
     if study is None or not is_table(path):
         return {}
-    from warner.io.read_answers import other_columns
 
-    names = other_columns(path, [], study.mechanisms)
+    names = read_answers.other_columns(path, [], study.mechanisms)
     return {name: card for name, card in all_cards(study).items() if name in names}
 
 
@@ -85,12 +91,10 @@ def people_of_counts(
     All people of a count are alike, so a row for each person says the same. None where the table is
     not of counts.
     """
-    from warner.io.counts_by_hand import is_of_counts, read_said
-
     if not designs or not is_table(path):
         return None
     with as_file(path) as near:
-        if not is_of_counts(near, designs):
+        if not counts_by_hand.is_of_counts(near, designs):
             return None
         if len(designs) > 1:
             rule = (
@@ -100,7 +104,7 @@ def people_of_counts(
             remedy = "Name one question in FORMULA"
             raise FileError(path, rule, ", ".join(designs), remedy)
         ((name, design),) = designs.items()
-        said = read_said(near, design, name, [])
+        said = counts_by_hand.read_said(near, design, name, [])
     if said.question not in (None, name):
         raise unknown("FORMULA", name, [said.question], f"the questions of {path}")
     tally = said.tally
@@ -115,18 +119,14 @@ def people_of_counts(
 
 def all_cards(study: Study) -> dict[str, PaperDesign]:
     """The cards of all questions of a study that have one; none of a study with groups."""
-    from warner.designs import PaperDesign
-
     mechanisms = {} if study.groups else study.mechanisms
-    return {name: one for name, one in mechanisms.items() if isinstance(one, PaperDesign)}
+    return {name: one for name, one in mechanisms.items() if isinstance(one, paper.PaperDesign)}
 
 
 def _has_counts(path: str, study: Study) -> bool:
     """Whether a file is a table of counts of what people said to questions of a study."""
-    from warner.io.counts_by_hand import is_of_counts
-
     cards = all_cards(study)
-    return bool(cards) and is_table(path) and is_of_counts(path, cards)
+    return bool(cards) and is_table(path) and counts_by_hand.is_of_counts(path, cards)
 
 
 def is_table(path: str) -> bool:
@@ -144,12 +144,10 @@ def require_card(study: Study | None, question: str | None, text: str) -> None:
     """Refuse a design that is not the one of this question, or of any question, in the study."""
     if study is None:
         return
-    from warner.designs import from_text
-    from warner.designs.texts import BY_NAME, name_of, on_one_card
 
-    card = on_one_card(text)
-    if name_of(card) in BY_NAME:
-        card = from_text(card).text
+    card = texts.on_one_card(text)
+    if texts.name_of(card) in texts.BY_NAME:
+        card = paper.from_text(card).text
     # A design for paper has a text, such as crosswise:1/4.
     stated = [
         str(getattr(mechanism, "text", type(mechanism).__name__))
@@ -261,27 +259,23 @@ class OnPaper:
     @property
     def _parts(self) -> tuple[str | None, str]:
         """The name of the question, and the design."""
-        from warner.designs.texts import with_name
-
-        return with_name(str(self.given))
+        return texts.with_name(str(self.given))
 
     @property
     def is_of_groups(self) -> bool:
         """Whether the design has several groups of people, or a list."""
         if self.given is None or self.is_on_one_card:
             return False
-        from warner.designs.texts import NAMES_OF_GROUPS, name_of
 
-        return name_of(self.design) in NAMES_OF_GROUPS
+        return texts.name_of(self.design) in texts.NAMES_OF_GROUPS
 
     @property
     def has_one_share(self) -> bool:
         """Whether people of a table answer two cards that both ask for the same share alone."""
         if self.given is None or self.counts:
             return False
-        from warner.designs.texts import BOTH_CARDS, name_of
 
-        return name_of(self.design) == BOTH_CARDS
+        return texts.name_of(self.design) == texts.BOTH_CARDS
 
     def check(self, files: Sequence[str]) -> None:
         """Refuse a design without counts or a table of them, and counts without a design."""
@@ -289,12 +283,10 @@ class OnPaper:
             rule, remedy = "needs --design", "For example --design crosswise:1/4"
             raise ArgumentError("--counts", rule, None, remedy)
         if self.given is not None and not self.counts and not files:
-            from warner.designs import from_text
-
             rule = "needs --counts: how many people of each group said each word"
             remedy = "Add --counts once for each group, or name a table such as counts.csv"
             if not self.is_of_groups:
-                words = from_text(self.design).report_words
+                words = paper.from_text(self.design).report_words
                 rule = f"needs --counts: how many people said {series([*map(repr, words)], 'and')}"
                 remedy = f"Add --counts {_example(words)}, or name a table such as counts.csv"
             raise ArgumentError("--design", rule, None, remedy)
@@ -342,9 +334,8 @@ class OnPaper:
             if made_with_a_seed:
                 warn_of_simulation(", ".join(made_with_a_seed))
             return together
-        from warner.designs import from_text
 
-        design = from_text(self.design)
+        design = paper.from_text(self.design)
         require_card(self.study, self.name, self.design)
         (counts,) = self.counts
         words = design.report_words
@@ -362,13 +353,10 @@ class OnPaper:
     def read(self, path: str, by: Sequence[str] | None = None) -> dict[str, Tally]:
         """The tallies of a file, or of a table of what people said; of groups ``by`` columns."""
         if self.given is not None:
-            from warner.designs import from_text
-            from warner.designs.texts import on_one_card
-
             if Path(path).is_file() and is_tally_file(path):
                 rule = "is a tally, which says itself how its answers were randomised"
                 raise FileError(path, rule, f"--design {self.design}", "Leave out --design")
-            design = from_text(on_one_card(self.design))
+            design = paper.from_text(texts.on_one_card(self.design))
             question, tally = self._count(path, path, design, self.name, by)
             require_card(self.study, question, self.design)
             return {question or design.text: tally}
@@ -413,9 +401,8 @@ class OnPaper:
         if self.study is None or not cards or not is_table(path) or _has_counts(path, self.study):
             return
         from warner.io.frames import attribute_columns
-        from warner.io.read_answers import other_columns
 
-        names = other_columns(path, [])
+        names = read_answers.other_columns(path, [])
         reports = [attribute_columns(n, m).values() for n, m in self.study.mechanisms.items()]
         if {"report", *itertools.chain(*reports)}.isdisjoint(names):
             words = dict.fromkeys(word for card in cards.values() for word in card.report_words)
@@ -434,13 +421,11 @@ class OnPaper:
     @staticmethod
     def _refuse_without_card(path: str) -> None:
         """Refuse counts by hand where neither a study nor a design says what they mean."""
-        from warner.io.counts_by_hand import COUNT, VALUE
-        from warner.io.read_answers import other_columns
 
         names: list[str] = []
         with suppress(WarnerError):  # the table is refused below
-            names = other_columns(path, [])
-        if {VALUE, COUNT} <= set(map(look, names)):
+            names = read_answers.other_columns(path, [])
+        if {counts_by_hand.VALUE, counts_by_hand.COUNT} <= set(map(look, names)):
             rule = "has counts of what people said on paper, and nothing says with which card"
             remedy = "Add the study of the printed sheet: --study study.toml"
             raise FileError(path, rule, None, remedy)
@@ -455,8 +440,6 @@ class OnPaper:
         self, path: str, where: str, design: PaperDesign, name: str | None, by: Sequence[str] | None
     ) -> tuple[str | None, Tally]:
         """The question of a table and its tally; ``where`` begins what is said about them."""
-        from warner.io.counts_by_hand import as_one_card, doubtful_groups, percentages, read_said
-
         group = self._column_and_entries if self.is_on_one_card else ("", [])
         columns = None if by is None else list(by)
         if self.is_on_one_card:
@@ -464,12 +447,14 @@ class OnPaper:
         with as_file(path) as near:
             weights = None if self.drawn is None else self.drawn.weights
             declared = None if self.study is None else self.study.public
-            said = read_said(near, design, name, columns, self.drop_missing, weights, declared)
+            said = counts_by_hand.read_said(
+                near, design, name, columns, self.drop_missing, weights, declared
+            )
         tally = said.tally
-        if not said.columns and (doubt := percentages(tally)):  # also with --quiet
+        if not said.columns and (doubt := counts_by_hand.percentages(tally)):  # also with --quiet
             warning(f"{where}: {doubt}")
         if self.is_on_one_card:
-            tally, of_groups = as_one_card(path, tally, design.report_words, *group)
+            tally, of_groups = counts_by_hand.as_one_card(path, tally, design.report_words, *group)
             self._say_cards(path, design.text, *group)
             self.origin.design_tests.append(self._test_of_cards(path, tally, of_groups, group[0]))
             rest = [column for column in tally.names if column != group[0]]
@@ -503,7 +488,7 @@ class OnPaper:
             if not said.columns:
                 others = [name for name in tally.names if name not in by]
                 self._say_groups(where, others, by)
-            for sentence in doubtful_groups(tally.by(*groups)):
+            for sentence in counts_by_hand.doubtful_groups(tally.by(*groups)):
                 say(f"{where}: {sentence}")
         return said.question or name, tally
 
@@ -544,12 +529,11 @@ class OnPaper:
         self, path: str, tally: Tally, counts: Sequence[dict[str, int]], column: str
     ) -> DesignTest:
         """Whether both groups follow their cards; of clusters, a test that allows for them."""
-        from warner.designs import LatentClasses, groups_from_text
         from warner.results.differences import compare_groups
         from warner.results.wald_tests import shown_p
 
-        design = groups_from_text(self.design)
-        assert isinstance(design, LatentClasses)
+        design = paper.groups_from_text(self.design)
+        assert isinstance(design, paper.LatentClasses)
         begin = (
             f"In {path}, two groups had the cards of {self.design}, so it can be tested whether "
             "people followed the cards."
@@ -613,14 +597,13 @@ class OnPaper:
                 rule = f"must be given once for each of the {len(words)} groups"
                 raise ArgumentError("--counts", rule, f"{len(self.counts)} --counts")
             return [counts_by_word(text, of) for text, of in zip(self.counts, words, strict=True)]
-        from warner.io.counts_by_hand import read_said_in_groups
 
         column, entries = self._column_and_entries
         if len(files) > 1:
             rule, got = "must have one table for both groups of people", ", ".join(files)
             raise ArgumentError("--design", rule, got, "Put all rows into one table")
         with as_file(files[0]) as near:
-            return read_said_in_groups(near, words, column, entries, self.name)
+            return counts_by_hand.read_said_in_groups(near, words, column, entries, self.name)
 
 
 def named_groups(group: str) -> tuple[str, list[str]]:
