@@ -796,12 +796,7 @@ class Table(FrameSource, Hinting):
         return frame_of_rows([{n: row[n] for n in names} for row in self.rows], backend, columns)
 
     def read_as(self, tables: Iterable[Table], more: Iterable[str] = ()) -> Table:
-        """The data with the headings, units and sentences of the tables that people read.
-
-        Args:
-            tables: the same result as people read it; a column is known by its key.
-            more: sentences before those of the tables.
-        """
+        """The data with the headings, units and sentences of the tables that people read."""
         sentences: dict[str, None] = dict.fromkeys(more)
         of_key: dict[str, tuple[str, str]] = {}
         for table in tables:

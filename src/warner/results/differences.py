@@ -950,12 +950,7 @@ def corrected_together(results: Mapping[str, Differences]) -> dict[str, Differen
 
 
 def in_one_table(results: Mapping[str, Differences], noun: str) -> Differences:
-    """Differences of questions with two answers each as one table: a row has the share of "yes".
-
-    Args:
-        results: {question: its differences}, as :func:`corrected_together` made them.
-        noun: what a question is called there, such as "item".
-    """
+    """The differences of :func:`corrected_together` as one table: a row has the share of "yes"."""
     rows: list[dict[str, Any]] = []
     names = []
     for name, result in results.items():

@@ -332,10 +332,9 @@ class Estimate(FrameSource, Solution):
         >>> first["value"], first["rank_low"], first["rank_high"]
         ('tea', 1, 1)
         """
-        solution = self._one
-        if items := shown.items_of(self):
+        if items := shown.items_of(self._one):
             return ranks.top_of_items(items, count, self.n, level, target)
-        return ranks.top(solution, count, level, target)
+        return ranks.top(self, count, level, target)
 
     @explained
     def interval(

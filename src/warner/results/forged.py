@@ -85,14 +85,8 @@ def moved_by_added(solution: Solution, reports: int) -> float | None:
     """The most by which added forged reports move the unbiased share of a value.
 
     A share is the mean of what each report adds to it, so k reports beside n change it by
-    k / (n + k) times the difference between what they add, L[x, y], and the share.
-
-    Args:
-        solution: the estimate of the n reports without them.
-        reports: how many are added, k.
-
-    Returns:
-        A share, for the value that moves most; None where no unbiased shares are known.
+    k / (n + k) times the difference between what they add, L[x, y], and the share. It is that of
+    the value that moves most; None where no unbiased shares are known.
     """
     extremes = _extremes(solution)
     if extremes is None:

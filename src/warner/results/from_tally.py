@@ -269,11 +269,7 @@ def by_group(tallies: Sequence[Tally]) -> dict[Key, list[Tally]]:
 
 
 def within_values(groups: TalliesOfGroups, columns: Sequence[str]) -> dict[Key, TalliesOfGroups]:
-    """The groups by the other public columns, for each of the values that these columns have.
-
-    Args:
-        groups: tallies by public columns, or ``{name: tally}`` of groups whose people are split.
-    """
+    """The groups by the other public columns, for each of the values that these columns have."""
     if isinstance(groups, Mapping):
         split = {name: tally.by(*columns) for name, tally in groups.items()}
         return {

@@ -497,13 +497,11 @@ class _Kind:
         ends = [np.clip(v, self.y[0], self.y[-1]) for v in (low, high)]
         cost = inside + self.density * (ends[1] - ends[0]) + 1e-9 * np.abs(_TAILS - 0.5)
         rows, best = np.arange(self.t.size), np.argmin(cost, axis=1)
-        low, high = (self.t + self.deviation * self._skewed(z[rows, best]) for z in tails)
+        # Normal quantiles as quantiles of the law of the estimates [Cornish-Fisher].
+        z = np.stack([each[rows, best] for each in tails])
+        skewed = z + self.skewness * (np.where(np.isfinite(z), z, 0.0) ** 2 - 1) / 6
+        low, high = self.t + self.deviation * skewed
         return low, high, inside[rows, best]
-
-    def _skewed(self, z: np.ndarray) -> np.ndarray:
-        """Normal quantiles (J,) as quantiles of the law of the estimates [Cornish-Fisher]."""
-        finite = np.where(np.isfinite(z), z, 0.0)
-        return np.asarray(z + self.skewness * (finite**2 - 1) / 6)
 
     def _expected(self, y: np.ndarray) -> np.ndarray:
         """The share of the estimates of all values that are expected below each of ``y``."""

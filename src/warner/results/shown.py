@@ -13,6 +13,7 @@ from warner._core.table import Column, Table, as_text
 from warner._core.text import lead, visible
 from warner.domains import Items
 from warner.estimators.base import Status
+from warner.results.conditional import key_rows, those_who_answered
 from warner.results.intervals import (
     DESIGN_EFFECT,
     STANDARD_ERROR,
@@ -232,8 +233,6 @@ def blocks(
     asks for; ``all_rows`` says how to see all of them. Of numbers these are single shares in place
     of bands (:func:`numbers_as_labels`).
     """
-    from warner.results.conditional import key_rows
-
     if keys := key_rows(result, level, target):
         return [_table_of_keys(result, keys, level)]
     used = available_kind(result, target, kind)
@@ -558,8 +557,6 @@ def answered_tables(
 
     The list is empty where nonresponse is no value, and where groups were pooled.
     """
-    from warner.results.conditional import those_who_answered
-
     looks, names = at_every_look(kind), result.names
     if not (given := those_who_answered(result)):
         return []

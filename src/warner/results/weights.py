@@ -269,7 +269,12 @@ def weighted(
         )
     assert margins is not None
     targets = [_target(table, columns, numbers) for columns, numbers in _checked(margins)]
-    _require_one_total(targets)
+    first = targets[0]
+    for target in targets[1:]:
+        if abs(target.total - first.total) > _TOTALS * first.total:
+            rule = "must all have the same total"
+            got = f"{first.total:.10g} by {first.name}, {target.total:.10g} by {target.name}"
+            raise ArgumentError("margins", rule, got, "Give numbers of the same population")
     group_weights, met = _raked(table.sizes.astype(np.float64), targets)
     status = WeightStatus.EXACT if met else WeightStatus.NOT_CONVERGED
     return WeightedEstimate(table, group_weights, status, tuple(t.name for t in targets))
@@ -345,16 +350,6 @@ def _target(table: GroupTable, columns: tuple[str, ...], numbers: Mapping[Any, f
     cell = np.array([number_of_cell.get(key, spare) for key in values_of_groups])
     shares = np.array([*(amount / total for amount in cells.values()), 0.0])
     return Target(name, cell, shares, total)
-
-
-def _require_one_total(targets: list[Target]) -> None:
-    """Refuse margins that are of different populations."""
-    first = targets[0]
-    for target in targets[1:]:
-        if abs(target.total - first.total) > _TOTALS * first.total:
-            rule = "must all have the same total"
-            got = f"{first.total:.10g} by {first.name}, {target.total:.10g} by {target.name}"
-            raise ArgumentError("margins", rule, got, "Give numbers of the same population")
 
 
 def _raked(sizes: np.ndarray, targets: list[Target]) -> tuple[np.ndarray, bool]:
