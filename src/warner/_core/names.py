@@ -182,8 +182,7 @@ _METHODS = _by_word(
         "save": "xlsx() table().xlsx() to_json()",
         "n nobs size nrow": "n len(...)",
         "shape": "to_frame('pandas').shape",
-        "loc iloc at columns dtypes index tolist tonumpy sortvalues pivot melt query": "to_frame("
-        "'pandas')",
+        "loc iloc at columns dtypes index tolist tonumpy sortvalues pivot": "to_frame('pandas')",
         "valuecounts": "rows() warner.estimate(mechanism.tally(reports))",
         "params coef coefs beta intercept": "coefficients",
         "pvalue pvalues": "p_values test.p_value",

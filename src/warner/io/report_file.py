@@ -42,13 +42,7 @@ from warner.io.file_format import (
 )
 from warner.io.formats import report_format
 from warner.io.frames import GroupedFrame, records_in, together
-from warner.io.parquet_format import (
-    ParquetFormat,
-    StreamedColumns,
-    connection,
-    interruptible,
-    relation_in_sql,
-)
+from warner.io.parquet_format import StreamedColumns, connection, interruptible, relation_in_sql
 from warner.io.public_values import arrow_type, groups_in, indices_of
 from warner.mechanisms import Mechanism, from_header
 from warner.reports.product_schema import LARGEST
@@ -321,7 +315,7 @@ def open_reports(path: str) -> ReportFile:
     head = _parsed(path, first, "has a beginning that cannot be read")
     end = _parsed(path, last, "is not complete: its end is missing or damaged")
     # Parquet that was cut off is no Parquet: another program wrote a frame with its header.
-    if form.suffix == ParquetFormat.suffix and not last and b"warner-reports" in first:
+    if form.suffix == ".parquet" and not last and b"warner-reports" in first:
         rule = "is a data frame of reports that another program saved"
         remedy = (
             "Run: warner tally FILE --study STUDY. In Python, count the data frame with "

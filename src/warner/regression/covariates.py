@@ -307,10 +307,8 @@ def design_of(
     if formula is None:
         design = PlainDesign.of(columns, ordered)
     elif not isinstance(formula, str):
-        remedy = "Write regress(reports, covariates, formula)"
-        raise ArgumentTypeError(
-            "formula", "must be text such as 'age + ward'", kind(formula), remedy
-        )
+        rule, remedy = "must be text such as 'age + ward'", "The covariates come before the formula"
+        raise ArgumentTypeError("formula", rule, kind(formula), remedy)
     elif (names := names_of_sum(formula)) is not None:
         for name in names:
             if name not in columns:

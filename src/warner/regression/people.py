@@ -313,10 +313,7 @@ def _listed(reports: Any) -> tuple[Reports | SaidInGroups, ...]:
     listed = reports if isinstance(reports, list | tuple) and reports else [reports]
     for each in listed:
         if not isinstance(each, Reports | SaidInGroups):
-            remedy = (
-                "Write regress(reports, covariates, formula). For reports in a data frame, pass "
-                "mechanism.reports(frame)"
-            )
+            remedy = "Pass what mechanism.randomize returns, or mechanism.reports(frame)"
             rule = "must be Reports, one for each person"
             raise ArgumentTypeError("reports", rule, kind(each), remedy)
     return tuple(listed)

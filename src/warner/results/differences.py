@@ -516,7 +516,8 @@ class DifferencesWithin(dict[Any, Differences], Tabular):
 
     def __init__(self, columns: Sequence[str], results: Mapping[Any, Differences]) -> None:
         super().__init__(results)
-        self.columns = tuple(columns)
+        taken = next(iter(results.values())).rows()[0]
+        self.columns = [f"{name} (public)" if name in taken else name for name in columns]
 
     def rows(self) -> list[dict[str, Any]]:
         """Those of :meth:`Differences.rows`, each with the values of the columns before them."""
@@ -529,9 +530,8 @@ class DifferencesWithin(dict[Any, Differences], Tabular):
 
     def table(self) -> Table:
         """The differences as one table, with the test and the warnings of each value below it."""
-        rows, first = tuple(self.rows()), next(iter(self.values()))
-        plain = replace(first, _rows=rows, test=None, left_out=(), doubt="", hint="")
-        table = plain.table()
+        first, rows = next(iter(self.values())), tuple(self.rows())
+        table = replace(first, _rows=rows, test=None, left_out=(), doubt="", hint="").table()
         notes = dict.fromkeys(table.notes)
         for key, result in self.items():
             of_one = label(key if len(self.columns) > 1 else (key,))

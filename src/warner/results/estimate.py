@@ -61,7 +61,6 @@ if TYPE_CHECKING:
     from warner.results.pooling import GroupAxis
     from warner.results.ranks import Ranks, Top
     from warner.results.redistribution import Redistributed
-    from warner.results.summaries import Quantity
 else:  # imported when they are first used
     conditional = Deferred("warner.results.conditional")
     intervals, ranks = Deferred("warner.results.intervals"), Deferred("warner.results.ranks")
@@ -523,7 +522,7 @@ class Estimate(FrameSource, Solution):
             raise ArgumentError("log_likelihood_at", rule, None, remedy)
         return log_likelihood_at(self._one.data, theta)
 
-    def mean(self) -> Quantity | tuple[Quantity, ...]:
+    def mean(self) -> summaries.Quantity | tuple[summaries.Quantity, ...]:
         """The mean of the values, sum_x theta_x point_x; see :mod:`warner.results.summaries`.
 
         Here point_x is the number or the place that value x stands for. Where nonresponse is a
@@ -541,7 +540,7 @@ class Estimate(FrameSource, Solution):
         """
         return summaries.mean(self._one)
 
-    def variance(self) -> Quantity | tuple[Quantity, ...]:
+    def variance(self) -> summaries.Quantity | tuple[summaries.Quantity, ...]:
         """The variance of the values. The numbers in a bin are taken as spread evenly over it.
 
         It is that of the estimated shares. Smooth shares say too large a variance where reports say
@@ -557,7 +556,7 @@ class Estimate(FrameSource, Solution):
         """
         return summaries.variance(self._one)
 
-    def quantile(self, q: float) -> Quantity:
+    def quantile(self, q: float) -> summaries.Quantity:
         """The smallest value whose cumulative share reaches q.
 
         Args:
@@ -574,7 +573,7 @@ class Estimate(FrameSource, Solution):
         """
         return summaries.quantile(self._one, q)
 
-    def range(self, low: float, high: float) -> Quantity:
+    def range(self, low: float, high: float) -> summaries.Quantity:
         """The share of the values from low to high, both included.
 
         Args:

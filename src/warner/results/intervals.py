@@ -594,13 +594,7 @@ def effect_of_design(effect: float | None) -> dict[str, Any]:
 
 
 def share_columns(level: float, counted: str | None = "people", kind: str = "") -> list[Column]:
-    """The value, its share, the interval as numbers and as a picture, and what else a row says.
-
-    Args:
-        level: of the interval.
-        counted: the title of shares times n; None for rows without it.
-        kind: the kind of the intervals; of ``"none"`` there is no column.
-    """
+    """The value, its share, the interval, also as a picture, and shares times n, ``counted``."""
     interval = interval_column(level)
     if kind == "average":
         interval = replace(interval, title=f"average {interval.title}")

@@ -16,12 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from warner._core.checks import distribution
-from warner._core.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    EmptyError,
-    MismatchError,
-)
+from warner._core.errors import ArgumentError, ArgumentTypeError, EmptyError, MismatchError
 from warner._core.extras import scipy
 from warner._core.survey_design import SurveyDesign
 from warner.channels import LARGEST_DENSE, LikelihoodOperator
