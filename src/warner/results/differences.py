@@ -49,7 +49,7 @@ from warner._core.names import explained
 from warner._core.progress import steps
 from warner._core.survey_design import SurveyDesign
 from warner._core.table import MOST, Column, Table, Tabular, as_text
-from warner._core.text import decimals_of_number, meant, outwards, visible
+from warner._core.text import decimals_of_number, meant, outwards, series, visible
 from warner.domains import Categorical, Domain, Items
 from warner.reports.tally import Tally, question_of
 from warner.results.estimate import estimate, group_table
@@ -193,7 +193,7 @@ class Differences(Tabular):
     simulated: bool = False
     drawn: str = ""
     noun: str = "value"  # of a row; of several questions in one table "question" or "item"
-    chosen: str = ""  # which rows were kept, where :meth:`most_common` left others out
+    chosen: str = ""  # the groups that were named, and the rows that :meth:`most_common` kept
     tells_codes: bool = False  # whether answers may be codes, of which reports tell each apart
     question: str = ""  # the name of the one that was chosen among several; "" for the only one
     doubt: str = ""
@@ -283,7 +283,7 @@ class Differences(Tabular):
             f"any group. The column p (Holm) is corrected for the comparisons of all {size:,} "
             f"{self.noun}s."
         )
-        return replace(self, _rows=rows, chosen=text)
+        return replace(self, _rows=rows, chosen=f"{self.chosen} {text}".lstrip())
 
     def table(self) -> Table:
         """The differences as a table: the group minus the reference."""
@@ -560,6 +560,7 @@ def compare_groups(
     b: Any = None,
     *,
     reference: Any = None,
+    between: Sequence[Any] | None = None,
     of: str | float | None = None,
     level: float = 0.95,
     target: str = "population",
@@ -580,6 +581,7 @@ def compare_groups(
     b: None = None,
     *,
     reference: Any = None,
+    between: Sequence[Any] | None = None,
     of: str | float | None = None,
     level: float = 0.95,
     target: str = "population",
@@ -600,6 +602,7 @@ def compare_groups(
     b: Any = None,
     *,
     reference: Any = None,
+    between: Sequence[Any] | None = None,
     of: str | float | None = None,
     level: float = 0.95,
     target: str = "population",
@@ -655,6 +658,8 @@ def compare_groups(
         reference: for groups, the public values of the group that each other one is compared with.
             None compares each group with all others together, and of two the second with the
             first.
+        between: the public values of the groups that are compared, such as
+            ``["north", "south"]``; None for all. Tests and ``p_holm`` are of these groups alone.
         of: ``"shares"`` of all values; ``"answered"`` for shares among the people who answered,
             where nonresponse is a value; for numbers ``"mean"``, ``"median"``, q in (0, 1) for a
             quantile, or ``"numbers"`` for mean, median, quartiles and bands. None is
@@ -717,7 +722,7 @@ def compare_groups(
                     remedy = "Pass tally.by(...) of the columns of groups and of those in within"
                 raise ArgumentError(name, "cannot be used with within=...", show(given), remedy)
         chosen = [within] if isinstance(within, str) else list(within)
-        options |= {"reference": reference, "attributes": attributes}
+        options |= {"reference": reference, "between": between, "attributes": attributes}
         return _compared_within(a, chosen, options)
     if (survey := SurveyDesign.of(weights, cluster, strata)) is not None:
         a = GroupTable.surveyed(a, survey, by, attributes)
@@ -747,6 +752,7 @@ def compare_groups(
             )
             raise ArgumentError("b", rule, kind(b), remedy)
         table = a if isinstance(a, GroupTable) else group_table(a, attributes)
+        table = table if between is None else table.only(between)
         if isinstance(table.domain, Items) and is_by_question(table.whole):
             tables = {x: table.on_attributes([i]) for i, x in enumerate(table.domain.items)}
             each = {x: compare_groups(t, reference=reference, **options) for x, t in tables.items()}
@@ -756,7 +762,8 @@ def compare_groups(
         columns = table.names
         doubt, hint = table.doubt, "" if table.doubt else table.plausibility.hint
     else:
-        for name, given in (("reference", reference), ("attributes", attributes)):
+        of_groups = {"reference": reference, "between": between, "attributes": attributes}
+        for name, given in of_groups.items():
             if given is not None:
                 rule = "can be used only with groups, not with two estimates"
                 raise ArgumentError(name, rule, show(given), f"Leave out the argument {name}")
@@ -839,6 +846,7 @@ def compare_groups(
         test = no_difference(samples)
     first = samples[0].data
     drawn = "" if first.survey is None else first.survey.drawn.text
+    compared_groups = series([sample.name for sample in samples], "and")
     listed = tuple(rows)
     return Differences(
         kind_of_number,
@@ -851,6 +859,7 @@ def compare_groups(
         left_out,
         first.simulated,
         drawn,
+        chosen="" if between is None else f"Compared: {compared_groups}.",
         tells_codes=tells_codes,
         question=question,
         doubt=doubt,
@@ -879,19 +888,21 @@ def _compared_within(
         raise ArgumentError("within", rule, ", ".join(columns), remedy)
     results: dict[Any, Differences] = {}
     left_out = []
-    reference = options["reference"]
+    named = [*(options["between"] or ()), options["reference"]]
+    named = [name for name in dict.fromkeys(named) if name is not None]
     for values, groups_there in within_values(parts, columns).items():
         # What one value has not, such as a week, does not keep the others from being compared.
         with contextlib.suppress(EmptyError):
             table = group_table(groups_there, options["attributes"])
-            if reference is None or table.position(reference) is not None:
+            if all(table.position(name) is not None for name in named):
                 of_values = compare_groups(table, **options)
                 results[values[0] if len(columns) == 1 else values] = of_values
                 continue
         left_out.append(", ".join(map(as_text, values)))
     enough = "two groups with enough reports"
-    if reference is not None:
-        enough = f"{show(reference)} and another group with enough reports"
+    if named:
+        more = " and another group" * (len(named) < 2)
+        enough = f"{series([*map(show, named)], 'and')}{more} with enough reports"
     if not results:
         rule, remedy = f"leaves no table with {enough}", "Leave out within, or name fewer columns"
         raise EmptyError("within", rule, None, remedy)
@@ -1094,7 +1105,8 @@ def _others(table: GroupTable, g: int, target: str) -> Sample:
     whole, inside = table.whole, table.parts[g]
     assert inside is not None
     if table.cells is not None:
-        rest = table.cells.data_of(np.array([key != table.keys[g] for key in table.cells.keys]))
+        rest_of = {*table.keys} - {table.keys[g]}
+        rest = table.cells.data_of(np.array([key in rest_of for key in table.cells.keys]))
         return Sample.of(REST, rest, target)
     if len(table.mechanisms) > 1:
         alone = [(i, data) for i, data in enumerate(table.parts) if i != g and data is not None]
@@ -1102,7 +1114,7 @@ def _others(table: GroupTable, g: int, target: str) -> Sample:
             [Sample(table.labels[i], data, table.shares[i], target) for i, data in alone]
         )
     n = whole.n - inside.n
-    shares = (whole.n * whole.channel.invert(whole.weights) - inside.n * table.shares[g]) / n
+    shares = (table.sizes @ table.shares - inside.n * table.shares[g]) / n
     if not has_bands(table.domain):  # only the unbiased estimates are needed
         return Sample(REST, replace(whole, n=n), shares, target)
     if inside.channel is whole.channel:

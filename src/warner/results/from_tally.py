@@ -515,6 +515,31 @@ class GroupTable:
             self, sizes=sizes, shares=shares, whole=whole, parts=parts, attributes=attributes
         )
 
+    def only(self, groups: Sequence[Any]) -> GroupTable:
+        """The table of some of the groups, in the order in which they are named."""
+        listed = [groups] if isinstance(groups, str) else groups
+        places = list(dict.fromkeys(self.place(key, "between") for key in listed))
+        if len(places) < 2:
+            remedy = f"For example between={self.labels[:2]}"
+            raise ArgumentError("between", "must name two groups or more", show(groups), remedy)
+        filled = [data for g in places if (data := self.parts[g]) is not None]
+        whole, people = self.whole, sum(data.n for data in filled)
+        if all(data.channel is whole.channel for data in filled):
+            weights = sum(data.n * data.weights for data in filled) / max(people, 1)
+            whole = replace(whole, n=people, weights=np.asarray(weights))
+        elif self.cells is None:
+            whole = side_by_side(filled)
+        return replace(
+            self,
+            keys=tuple(self.keys[g] for g in places),
+            sizes=self.sizes[places],
+            shares=self.shares[places],
+            whole=whole,
+            parts=tuple(self.parts[g] for g in places),
+            of_groups=tuple(self.of_groups[g] for g in places),
+            alone={i: self.alone[g] for i, g in enumerate(places) if g in self.alone},
+        )
+
     def position(self, key: Any) -> int | None:
         """The position of a group, by its public values or their text; None without one."""
         values = key if isinstance(key, tuple) else (key,)

@@ -619,6 +619,11 @@ def test_groups_on_a_path_are_in_the_order_of_their_numbers(here_of_groups_of_pe
             ("estimate", *FILES, "--reference", "west", "--compare-groups"),
             "groups north; south; east",
         ),
+        (
+            ("estimate", *FILES, "--between", "north,suoth", "--compare-groups"),
+            "--between: must be one of the groups north; south; east; got 'suoth'. Is 'south'",
+        ),
+        (("estimate", *FILES, "--by", "file", "--between", "north,south"), "--compare-groups"),
         (("estimate", *FILES, "--json", "--csv", "--by", "file"), "cannot be used together"),
         (("estimate", *FILES, "-o", FILES[0], "--by", "file"), "must not be one of the inputs"),
         (
@@ -679,6 +684,12 @@ def test_a_tally_of_groups_is_one_file(here_of_groups_of_people: Path) -> None:
     ).stdout
     expected = compare_groups(groups.by("ward"), reference="s").rows()
     assert json.loads(out)[0]["differences"] == json.loads(json.dumps(expected))
+    two = ("--compare-groups", "--json", "--between")
+    for by, named in (("ward", '"w", n'), ("ward,week", '"s, 3","n, 1"')):
+        (data,) = json.loads(run("estimate", "all.json", "--by", by, *two, named).stdout)
+        keys = [("w",), ("n",)] if by == "ward" else [("s", 3), ("n", 1)]
+        alone = compare_groups({key: groups.by(*by.split(","))[key] for key in keys})
+        assert data["differences"] == json.loads(json.dumps(alone.rows()))
     lines = [*(f"ward,{w},1" for w in "nsw"), *(f"week,{w},1" for w in (1, 2, 3))]
     Path("census.csv").write_text("\n".join(["column,value,number", *lines]) + "\n")
     shown = run("estimate", "all.json", "--margins", "census.csv", "--by", "file").output
@@ -732,6 +743,12 @@ def test_weeks_are_compared_within_each_platform(
         and ">q, linux<" in drawn
     )
     assert "q, linux: the difference W2 minus W1 by week" in run(*within).output
+    named = run(*within, "--between", "W2,W1", "-o", "named.csv")
+    assert "Not compared: q (platform tv)" in named.stderr
+    turned = list(csv.DictReader(Path("named.csv").read_text().splitlines()))
+    assert {(row["platform"], row["group"]) for row in turned} == {("mac", "W1"), ("linux", "W1")}
+    said = run(*within, "--between", "W1,W7", ok=False).output
+    assert "--within: leaves no table with 'W1' and 'W7'. Leave out --within, or name other" in said
     said = run(*within, "--reference", "W7", ok=False).output
     assert "--within: leaves no table with 'W7' and another group to compare it with." in said
     said = run("estimate", "week1.json", "--compare-groups", "--within", "week", ok=False).output

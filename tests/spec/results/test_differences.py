@@ -125,6 +125,30 @@ def test_many_groups_are_compared_with_one_or_with_all_others() -> None:
     assert compare_groups(estimate(groups)).rows() == rest.rows()
 
 
+@pytest.mark.parametrize("of", ["shares", "mean", 0.5])
+def test_groups_that_are_named_are_compared_as_if_there_were_no_others(of: Any) -> None:
+    """Rejects tests, corrections and "all others" that count a group which was not named."""
+    groups = drawn(4, [300, 400, 500, 600])
+
+    def picked(*names: str) -> dict[tuple[str], Any]:
+        return {(name,): groups[name,] for name in names}
+
+    two = compare_groups(groups, between=["d", "b"], of=of)
+    alone = compare_groups(picked("d", "b"), of=of)
+    assert two.rows() == alone.rows() and two.test == alone.test
+    assert {(row["group"], row["reference"]) for row in two.rows()} == {("b", "d")}
+    some = compare_groups(estimate(groups), between=[("a",), "b", "d"], of=of)
+    of_three = compare_groups(picked("a", "b", "d"), of=of)
+    for row, same in zip(some.rows(), of_three.rows(), strict=True):
+        assert [*row.values()][:3] == [*same.values()][:3]
+        assert [*row.values()][4:] == pytest.approx([*same.values()][4:], rel=1e-9)
+    assert some.test.statistic == pytest.approx(of_three.test.statistic)
+    assert "Compared: a, b and d." in some.table().notes
+    assert compare_groups(groups, between=["a", "b"], reference="b", of=of).rows() == (
+        compare_groups(picked("a", "b"), reference="b", of=of).rows()
+    )
+
+
 def test_the_test_of_no_difference_is_the_same_by_precisions() -> None:
     """Groups of one mechanism take a fast path; the slow one sums the groups' precisions."""
     groups = drawn(6, [300, 900])
@@ -296,6 +320,10 @@ def test_groups_that_cannot_be_compared_are_refused() -> None:
             "must be two or more; got 1",
         ),
         ((two,), {"reference": "nobody"}, ArgumentError, "one of the groups a; b"),
+        ((groups,), {"between": ["a", "x"]}, ArgumentError, "between: must be one of the groups a"),
+        ((groups,), {"between": ["a", "a"]}, ArgumentError, "must name two groups or more"),
+        ((groups,), {"between": ["a", "b"], "reference": "d"}, ArgumentError, "of the groups a; b"),
+        ((a, other), {"between": ["a", "b"]}, ArgumentError, "can be used only with groups"),
         (
             (two,),
             {"of": "mode"},
@@ -526,8 +554,11 @@ def test_the_others_of_a_group_are_the_people_outside_it() -> None:
     by_hand = compare_groups(
         {"a": groups["a"], "rest": groups["b"] + groups["c"]}, reference="rest", of="mean"
     ).rows()[0]
+    groups["d"] = _ages(30, 600, rng)
+    named = compare_groups(groups, between=["a", "b", "c"], of="mean").rows()[0]
     for name in ("estimate", "reference_estimate", "low", "high", "p"):
         assert rest[name] == pytest.approx(by_hand[name], rel=1e-6)
+        assert named[name] == pytest.approx(by_hand[name], rel=1e-6)
 
 
 def test_rounds_of_the_same_people_have_two_intervals() -> None:
@@ -655,7 +686,7 @@ def test_weeks_are_compared_within_each_platform() -> None:
     for platform, result in compared.items():
         assert f"{platform}: {result.test.text}" in compared.table().notes
     few = tally.only([key for key in tally if key != ("W1", "tv")])
-    for options in ({}, {"reference": "W1"}):
+    for options in ({}, {"reference": "W1"}, {"between": ["W2", "W1"]}):
         with pytest.warns(SmallGroupWarning, match="Not compared, because .* enough reports: tv"):
             assert list(compare_groups(few, within="at", **options)) == ["linux", "mac"]
     for words, options in (
@@ -663,6 +694,7 @@ def test_weeks_are_compared_within_each_platform() -> None:
         ("names all public columns", {"within": ["week", "at"]}),
         ("Pass tally.by", {"within": "at", "by": "week"}),
         ("leaves no table with 'W7' and another group", {"within": "at", "reference": "W7"}),
+        ("leaves no table with 'W1' and 'W7' with", {"within": "at", "between": ["W1", "W7"]}),
     ):
         refused((ArgumentError, EmptyError), words, compare_groups, tally, **options)
     words = "must be tallies by public columns for within"

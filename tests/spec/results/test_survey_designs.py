@@ -119,6 +119,22 @@ def test_groups_are_equal_as_the_svychisq_of_r_says(
     assert f"F({first:.2f}, {second:.0f}) = " in test.text
 
 
+@pytest.mark.parametrize("name", ["weights_only", "strata_weights"])
+def test_two_groups_of_a_survey_differ_as_among_all_groups(name: str) -> None:
+    """Rejects a survey of the two groups alone, and others who are outside of those named."""
+    design = {"by": "stratum", **DESIGNS[name]}
+    tally = TALLIES["warner"]
+    of_all = compare_groups(tally, reference=1, **design)
+    of_two = compare_groups(tally, between=[1, 2], **design)
+    for row, same in zip(of_two.rows(), of_all.rows(), strict=False):
+        assert row == same | {"p_holm": row["p_holm"]} and row["p_holm"] <= same["p_holm"]
+    others = tally.only([key for key in tally if key[tally.names.index("stratum")] in (2, 3)])
+    survey = estimate(others, "inversion", by=(), weights="weight").data.survey
+    assert survey is not None
+    first = compare_groups(tally, between=[1, 2, 3], **design).rows()[1]
+    assert first["reference_estimate"] == pytest.approx(survey.unbiased[1])
+
+
 @pytest.mark.parametrize("name", DESIGNS)
 def test_a_regression_of_known_answers_is_that_of_svyglm(name: str) -> None:
     used = ["x", "female", *DESIGNS[name].values()]

@@ -56,6 +56,7 @@ _OF_GROUPS = {
     "margins": "--by",
     "time": "--by",
     "reference": "--compare-groups",
+    "between": "--compare-groups",
     "quantity": "--compare-groups",
     "same_people": "--compare-groups",
     "within": "--compare-groups",
@@ -88,6 +89,7 @@ class EstimateRequest:
     margins: str | None
     compare_groups: bool
     reference: str | None
+    between: str | None
     same_people: bool
     within: str | None
     quantity: str | None
@@ -220,6 +222,12 @@ class EstimateRequest:
     def named_columns(self) -> list[str]:
         """The public columns that --by and --within name."""
         return [name for name in names_in(self.by) + names_in(self.within) if name != FILES]
+
+    @property
+    def named_groups(self) -> list[str]:
+        """The groups that --between and --reference name, which each comparison has to have."""
+        named = [*names_in(self.between), self.reference]
+        return [name for name in dict.fromkeys(named) if name is not None]
 
     @cached_property  # so that what is said of its files is said once
     def paper(self) -> OnPaper:

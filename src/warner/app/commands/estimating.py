@@ -16,6 +16,7 @@ from warner._core.errors import ArgumentError, EmptyError
 from warner._core.progress import steps
 from warner._core.survey_design import INTERVALS_OF_DRAWN
 from warner._core.table import Table
+from warner._core.text import series
 from warner.app import terminal
 from warner.app.commands.estimate_request import EstimateRequest
 from warner.app.commands.options import (
@@ -164,6 +165,13 @@ class IntervalKind(click.ParamType):  # type: ignore[type-arg]  # generic since 
     "with the first.",
 )
 @click.option(
+    "--between",
+    metavar="NAME,NAME,...",
+    help="With --compare-groups: compare only these groups. Tests and corrections of p-values are "
+    "then of these groups alone. Write quotes about a name with a comma: "
+    '\'"north, 3","south, 3"\'.',
+)
+@click.option(
     "--of",
     "quantity",
     metavar="shares|answered|numbers|mean|median|Q",
@@ -297,6 +305,7 @@ def estimate(**choices: Any) -> None:
         warner estimate tally.json --by week --pool path --plot weeks.png
         warner estimate tally.*.json --by file --margins census.csv
         warner estimate tally.json --by ward --compare-groups --reference north
+        warner estimate tally.json --by ward --compare-groups --between north,south
         warner estimate before=spring.json after=autumn.json --compare-groups --of mean
         warner estimate week49.json week50.json --by week --within platform --compare-groups
         warner estimate tally.json --by ward --compare-groups --plot forest.svg
@@ -804,7 +813,7 @@ def _compared_within(request: EstimateRequest) -> Iterator[_Compared]:
             of_values = dict(zip(columns, values, strict=True))
             one = _Compared(name, of_values, one_or_all(alike), inside, groups)
             groups_of_one = {label(key) for key in chain(*alike)}
-            if len(groups_of_one) > 1 and request.reference in (None, *groups_of_one):
+            if len(groups_of_one) > 1 and groups_of_one.issuperset(request.named_groups):
                 yield one
             else:
                 say(
@@ -825,17 +834,17 @@ def _compare_groups(request: EstimateRequest) -> None:
     of = "codes" if request.lists_single_values else _quantity(request.quantity)
 
     options: dict[str, Any] = {"reference": request.reference, "same_people": request.same_people}
+    options["between"] = None if request.between is None else names_in(request.between)
     options |= {"of": of, "level": request.level, "target": request.target}
     if request.design is not None:
         options |= {**request.design.roles, "by": names_in(request.by) or None}
     tables = {one.title: one for one in _compared_within(request)}
     if not tables:
         rule, remedy = "splits the people so far that no table has two groups", "Leave out --within"
-        if request.reference is not None:
-            rule = (
-                f"leaves no table with {request.reference!r} and another group to compare it with"
-            )
-            remedy = f"{remedy}, or name another group with --reference"
+        if needed := request.named_groups:
+            more = " and another group to compare it with" * (len(needed) < 2)
+            rule = f"leaves no table with {series([*map(repr, needed)], 'and')}{more}"
+            remedy = f"{remedy}, or name other groups"
         raise EmptyError("--within", rule, None, remedy)
     results: dict[str, Differences] = {}
     too_small: list[str] = []

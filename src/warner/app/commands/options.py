@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import functools
 import io
 import json
@@ -394,12 +395,15 @@ def written(command: Command) -> Command:
 
 
 def names_in(text: str | None) -> list[str]:
-    """The names in a list with commas.
+    """The names in a list with commas; quotes are about a name that has a comma itself.
 
-    >>> names_in("ward, week"), names_in(None)
-    (['ward', 'week'], [])
+    >>> names_in("ward, week"), names_in('"north, 3",south'), names_in(None)
+    (['ward', 'week'], ['north, 3', 'south'], [])
     """
-    return [] if text is None else [name.strip() for name in text.split(",")]
+    if text is None:
+        return []
+    lines = csv.reader(text.splitlines(), skipinitialspace=True)
+    return [name.strip() for line in lines for name in line] or [""]
 
 
 def per_person(tallies: dict[str, Tally], most: int | None) -> dict[str, Tally]:
