@@ -17,13 +17,15 @@ from warner._core.errors import ArgumentError
 from warner._core.extras import scipy
 from warner._core.names import explained
 from warner._core.survey_design import DrawnSample
-from warner._core.table import UNITS, Column, Table, Tabular, as_text
+from warner._core.table import Column, Table, Tabular, as_text
+from warner._core.text import series
 from warner.channels import FloatArray
 from warner.designs.latent_classes import ClassShares
 from warner.regression.covariates import INTERCEPT, Design
 from warner.regression.likelihood import Ending, Likelihood, Maximum, maximize
 from warner.results.intervals import DESIGN_EFFECT, normal_quantile
 from warner.results.tables import FOLLOWED, reports_of
+from warner.results.wald_tests import WaldTest
 
 # A paper has no room for these.
 _DEGREES = Column("degrees", "degrees of freedom", "number", 4)
@@ -33,55 +35,6 @@ _NAMED = "covariate in words"  # the key of a column as people read it
 _ODDS = ("odds_ratio", "odds_low", "odds_high")  # the keys of rows
 _BETWEEN_FACTORS = re.compile(r":(?![^\[]*\])")  # a colon outside brackets
 _FAR_FROM_ZERO = 2.0  # standard errors, from which on a deviation has an interval of its logarithm
-
-
-@dataclass(frozen=True)
-class WaldTest:
-    """A Wald test of "all of these coefficients are 0".
-
-    Attributes:
-        statistic: chi-square.
-        degrees: the degrees of freedom, the number of coefficients.
-        of_errors: those of the covariance, of a survey with a design; else infinite.
-    """
-
-    statistic: float
-    degrees: int
-    of_errors: float = math.inf
-
-    @property
-    def f(self) -> float:
-        """The F of Hotelling's law: a Wald statistic whose covariance is estimated as well."""
-        return self.of_errors / (self.of_errors + self.degrees - 1) * self.statistic / self.degrees
-
-    @property
-    def p(self) -> float:
-        """The probability of a statistic as large, if all coefficients are 0."""
-        if math.isfinite(self.of_errors):
-            return float(scipy.special.fdtrc(self.degrees, self.of_errors, self.f))
-        return float(scipy.special.chdtrc(self.degrees, self.statistic))
-
-    @property
-    def text(self) -> str:
-        """The statistic and p in words: of a survey with a design, F and its degrees of freedom.
-
-        >>> WaldTest(2.398, 2).text
-        'chi-square 2.398 with 2 degrees of freedom, p = 0.3015'
-        >>> WaldTest(2.398, 2, 1471).text
-        'F(2, 1471) = 1.198, p = 0.3020'
-        """
-        freedom = f"{self.degrees} degree{'s' * (self.degrees != 1)}"
-        law = f"chi-square {self.statistic:.4g} with {freedom} of freedom"
-        if math.isfinite(self.of_errors):
-            decimals = 0 if self.of_errors >= 100 or self.of_errors == round(self.of_errors) else 1
-            law = f"F({self.degrees}, {self.of_errors:.{decimals}f}) = {self.f:.4g}"
-        p = UNITS["probability"].write(self.p, 0)
-        return f"{law}, p {p if p.startswith('<') else f'= {p}'}"
-
-    def to_json(self) -> dict[str, Any]:
-        """The test as JSON data."""
-        of_errors = {"of_errors": self.of_errors} if math.isfinite(self.of_errors) else {}
-        return {"statistic": self.statistic, "degrees": self.degrees, **of_errors, "p": self.p}
 
 
 def one_unit_more(larger: str) -> str:
@@ -283,7 +236,10 @@ class Coefficients(Tabular):
     def wald(self, names: str | Iterable[str], outcomes: Iterable[Any] | None = None) -> WaldTest:
         """Test whether the coefficients of some columns are 0.
 
-            b' V^-1 b, chi-square with as many degrees of freedom as coefficients
+            b' V^-1 b, chi-square with k degrees of freedom, of k coefficients
+
+        Of a survey with a design, V is estimated with few degrees of freedom r + k - 1: the
+        statistic is then r / (r + k - 1) of that, and p of F(k, r), which is Hotelling's law.
 
         Args:
             names: a name, or several. A covariate of text stands for all of its columns, and so
@@ -311,15 +267,18 @@ class Coefficients(Tabular):
         b = self.coefficients.ravel()[places]
         inverse = np.linalg.pinv(self.covariance[np.ix_(places, places)], hermitian=True)
         statistic = float(b @ inverse @ b)
+        verb = "are" if columns[1:] else "is"
+        name = f"{series([self.names[i] for i in columns], 'and')} {verb} 0"
         if self.survey is None:
-            return WaldTest(statistic, len(places))
-        # The covariance is estimated as well: Hotelling's law.
+            return WaldTest.of(name, statistic, len(places), self.n)
         of_errors = float(self.degrees[places].min()) - len(places) + 1
         if of_errors < 1:
             rule = "are too many covariates to be tested together with so few clusters"
             got = f"{len(places)} coefficients"
             raise ArgumentError("names", rule, got, "Name fewer covariates")
-        return WaldTest(statistic, len(places), of_errors)
+        statistic *= of_errors / (of_errors + len(places) - 1)
+        of_noise = of_errors / len(places)
+        return WaldTest.of(name, statistic, len(places), self.n, of_noise=of_noise)
 
     def joint_tests(self) -> dict[str, WaldTest]:
         """The test of each covariate of text with more than two labels: do they make no difference?
@@ -436,7 +395,7 @@ class Coefficients(Tabular):
             *([] if self.survey is None else [("Survey design", self.survey.text)]),
             ("Standard errors", self.errors),
             *([] if self._likelihood is None else [("Log-likelihood", f"{self._likelihood:.3f}")]),
-            *((f"Wald test that {each}", test.text) for each, test in self._hypotheses()),
+            *((f"Wald test that {each}", test.law) for each, test in self._hypotheses()),
         ]
         how = [" ".join([self._method, self._about_errors, self._about_tests])]
         return Table(columns, rows, sentences, "", self.simulated, how, summary)
@@ -624,7 +583,7 @@ class Coefficients(Tabular):
                 "compared only by Wald tests."
             )
         for hypothesis, test in self._hypotheses():
-            yield f"Wald test that {hypothesis}: {test.text}."
+            yield f"Wald test that {hypothesis}: {test.law}."
 
     @property
     def _method(self) -> str:

@@ -43,7 +43,7 @@ _IMPOSSIBLE = 1e-15  # a report's probability by that at even shares; the roundi
 
 @dataclass(frozen=True)
 class WaldTest:
-    """The result of a chi-square test.
+    """The result of a chi-square test, of groups as of the coefficients of a regression.
 
     Attributes:
         hypothesis: what was tested, in words.
@@ -148,8 +148,8 @@ class WaldTest:
     def _statistic_in_words(self) -> str:
         if self.f_degrees is not None:
             first, second = self.f_degrees
-            decimals = 0 if second >= 100 else 1
-            return f"F({first:.2f}, {second:.{decimals}f}) = {self.statistic / self.degrees:.2f}"
+            second = round(second, 0 if second >= 100 else 1)
+            return f"F({round(first, 2):g}, {second:.10g}) = {self.statistic / self.degrees:.2f}"
         freedom = "1 degree" if self.degrees == 1 else f"{self.degrees:,} degrees"
         return f"chi-square {self.statistic:.2f} on {freedom} of freedom"
 
@@ -171,6 +171,7 @@ class WaldTest:
                 "hypothesis": self.hypothesis,
                 "statistic": self.statistic,
                 "degrees": self.degrees,
+                **({} if self.f_degrees is None else {"f_degrees": list(self.f_degrees)}),
                 "p": self.p_value,
                 "n": self.n,
             }

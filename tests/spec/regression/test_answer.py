@@ -202,7 +202,7 @@ def test_wald_test_of_all_columns_of_a_covariate() -> None:
     assert ward.degrees == 4
     assert found.wald(["ward[T.north]", "ward[T.south]"]) == ward
     one = found.wald("age")
-    assert one.degrees == 2 and one.p > ward.p
+    assert one.degrees == 2 and one.p_value > ward.p_value
     single = found.wald("ward[T.north]")
     z = found.z[:, found.names.index("ward[T.north]")]
     assert single.statistic > max(z**2) - 1e-9

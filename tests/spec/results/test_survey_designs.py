@@ -116,7 +116,7 @@ def test_groups_are_equal_as_the_svychisq_of_r_says(
     assert test.statistic / test.degrees == pytest.approx(f, rel=2e-3)
     assert test.f_degrees == pytest.approx((first, second), rel=1e-5)
     assert test.p_value == pytest.approx(p, rel=2e-2)
-    assert f"F({first:.2f}, {second:.0f}) = " in test.text
+    assert f"F({round(first, 2):g}, {second:.0f}) = " in test.text
 
 
 @pytest.mark.parametrize("name", ["weights_only", "strata_weights"])
@@ -160,7 +160,7 @@ def test_a_regression_of_hidden_answers_is_that_of_r() -> None:
     assert row["design_effect"] > 0.5 and 20 < row["degrees"] <= 36
     assert "40 clusters in 4 strata" in found.table().text()
     assert found.to_json()["survey"]["columns"] == design
-    assert found.wald("x").of_errors == pytest.approx(row["degrees"])
+    assert found.wald("x").f_degrees == pytest.approx((1, row["degrees"]))
 
 
 SMALL = {

@@ -71,7 +71,7 @@ def test_joint_tests_of_labels_that_make_no_difference_have_their_size() -> None
         found = regress(card.randomize(answers, rng), {"ward": names})
         test = found.joint_tests()["ward"]
         assert test.degrees == 3
-        errs += test.p < 0.05
+        errs += test.p_value < 0.05
         wrong += test.statistic > 1.96**2
     assert 0.05 - 3 * 0.0126 < errs / 300 < 0.05 + 3 * 0.0126 < wrong / 300
 
