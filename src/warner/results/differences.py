@@ -316,7 +316,7 @@ class Differences(Tabular):
             Column("p_holm", "p (Holm)", "probability"),
         ]
         rows: Sequence[dict[str, Any]] = self._rows
-        if self.of == "numbers":  # means and shares have different units
+        if self.of != "shares":  # numbers have as many digits as their interval warrants
             figures = ("estimate", "reference_estimate", "difference", "interval")
             texts = {key: f"{key} in words" for key in figures}
             columns = [replace(c, shown=texts.get(c.key, "")) for c in columns]

@@ -531,6 +531,21 @@ def test_an_exported_table_of_numbers_holds_numbers() -> None:
         assert float(shown) == round(scale * row["difference"], decimals)
 
 
+@pytest.mark.parametrize("of", ["mean", 0.5, 0.25])
+def test_a_table_of_means_rounds_as_its_sentences_do(of: Any) -> None:
+    """Rejects a table with the interval -5.082 to 4.304 beside a sentence with -5.1 to 4.4."""
+    for mechanism in (MECHANISM, RandomizedResponse(Integers(0, 30), 3.0)):
+        groups = drawn(5, [300, 400], mechanism)
+        both = [compare_groups(groups, of=of, reference=name) for name in ("a", "b")]
+        assert all(text in str(found) for found in both for text in _texts(found))
+        higher = max(both, key=lambda found: found.rows()[0]["difference"])
+        assert _texts(higher)[3].replace("+", "") in higher.text
+
+
+def _texts(found: Any) -> tuple[str, ...]:
+    return figures_of_difference(found.rows()[0])
+
+
 def test_a_mean_is_corrected_for_means_alone_as_where_means_are_compared() -> None:
     """Rejects one correction for a mean and a dozen bands, which hides what the mean shows."""
     rng = np.random.default_rng(10)
