@@ -266,8 +266,8 @@ def table_of_designs(planned: Sequence[PlannedDesign]) -> Table:
         Column("share", unit="data"),
         *(Column(key, f"{n:,}", "half_width") for key, n in widths.items()),
         Column("wanted_width", unit="data"),
-        Column("people_for_width", f"people for {_points(first.wanted)}", "people", 1),
-        Column("power", f"power{for_difference}", "probability", decimals=2),
+        Column("people_for_width", f"people for {_points(first.wanted)}", "people"),
+        Column("power", f"power{for_difference}", "probability", 1, decimals=2),
         Column("people", f"people needed{for_difference}", "people"),
     ]
     said = [each for each in columns if any(each.key in row for row in rows)]

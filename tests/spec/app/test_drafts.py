@@ -198,6 +198,13 @@ def test_a_proposal_says_what_it_aims_at(draft: Path) -> None:
         "tried, "
         "1.2 is the smallest that reaches this width." in said
     )
+    half = run("plan", "draft.toml", "--people", "2000", "--margin", "4%").output
+    assert " ".join(half.split()) == said  # twice the margin is the width
+    for option, rule in (
+        (("--margin", "4"), "4 must be above 0 and below 1. Write 0.04 for ±4 points."),
+        (("--margin", "0.04", "--width", "0.04"), "--width is twice the --margin"),
+    ):
+        assert rule in run("plan", "draft.toml", *option, ok=False).output
     draft.write_text("[attributes.units]\nintegers = [0, 20]\n")
     said = " ".join(run("plan", "draft.toml", "--people", "5000").output.split())
     assert (

@@ -45,3 +45,13 @@ def test_a_card_with_several_answers_takes_a_share() -> None:
     assert "--share: cannot be used with --difference for a design with more than two" in (
         refused.output + refused.stderr
     )
+
+
+def test_plans_of_several_designs_say_how_many_people_a_margin_needs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rejects a narrow table without the column that was asked for."""
+    monkeypatch.setenv("COLUMNS", "80")
+    designs = ("--design", "crosswise", "--people", "3000", "--difference", "0.05")
+    shown = run("plan", *designs, "--margin", "0.04").output
+    assert "people for \u00b14  people needed for 5 points\n" in shown

@@ -85,6 +85,13 @@ from warner.studies.public import TABLE, audit_of, audit_text, number_of_groups
 from warner.studies.study import Study
 
 
+def _as_width(context: click.Context, _: click.Parameter, margin: float | None) -> float | None:
+    """Half of the width, which is then given."""
+    if margin is not None:
+        context.default_map = {"width": 2 * margin}
+    return margin
+
+
 @click.command()
 @click.argument("study", type=click.Path(dir_okay=False), required=False)
 @click.option(
@@ -173,6 +180,12 @@ from warner.studies.study import Study
     help="How wide the whole interval of a share may be, from its lower to its upper end: 0.06 or "
     "6% for \N{PLUS-MINUS SIGN}3 points. The "
     "command says how many people this needs. Only for a draft or a design on paper.",
+)
+@click.option(
+    "--margin",
+    type=Below1(3, "\N{PLUS-MINUS SIGN}{} points"),
+    callback=_as_width,
+    help="Half of --width, in place of it: 0.03 or 3% for \N{PLUS-MINUS SIGN}3 points.",
 )
 @click.option(
     "--sizes",
@@ -282,6 +295,9 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
     if study is not None and designs:
         rule, remedy = "cannot be used with a file", f"Leave out --design, or {study}"
         raise ArgumentError("--design", rule, " ".join(designs), remedy)
+    if choices["margin"] is not None and choices["width"] != 2 * choices["margin"]:
+        remedy = "Leave out one of them: --width is twice the --margin"
+        raise ArgumentError("--margin", "cannot be used with --width", None, remedy)
     if choices["difference"] is None:
         remedy = "Add --difference 0.05 for 5 points, or leave out --power"
         refuse_given(["power"], "can be used only together with --difference", remedy)
