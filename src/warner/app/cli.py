@@ -100,6 +100,8 @@ def _as_typed(text: str, shared: Mapping[str, Any]) -> str:
             text = re.sub(rf"\A{argument}(?=: )|the argument {argument}\b", typed, text)
         if not re.search("Python|in a command", text):  # which has both forms already
             text = re.sub(rf"(?<![\w.(]){argument}='([^' ]+)'", rf"{typed} \1", text)
+        if typed == "--design":
+            text = text.replace("run: warner estimate FILE --design", "add --design")
     return text
 
 

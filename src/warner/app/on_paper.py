@@ -342,10 +342,10 @@ class OnPaper:
         said = counts_by_word(counts, words)
         for word in said:
             if look(word) not in design.code_of_look:
-                rule, remedy = (
-                    f"must have the words {series([*map(repr, words)], 'and')}",
-                    meant(word, words),
-                )
+                from warner.app.show_estimates import chances_in_words
+
+                rule = f"must have the words {series([*map(repr, words)], 'and')}"
+                remedy = meant(word, words) or chances_in_words(design).rstrip(".")
                 raise ArgumentError("--counts", rule, repr(word), remedy)
         tally = Tally.from_counts(design, said)
         return {self.name or design.text: [tally.trusted() if implausible else tally]}

@@ -78,10 +78,10 @@ def reports_in_words(attribute: str, parts: Sequence[Tally]) -> tuple[str, str]:
         said = ", ".join(f"{word}: {n:,}" for word, n in listed)
     people = f"{sum(counts):,} {'simulated ' * any(t.simulated for t in parts)}people"
     name = attribute if attribute == design.text else f"{attribute} ({design.text})"
-    return f"{name}: {people}, {said}", _chances_in_words(design)
+    return f"{name}: {people}, {said}", chances_in_words(design)
 
 
-def _chances_in_words(design: PaperDesign) -> str:
+def chances_in_words(design: PaperDesign) -> str:
     """What people say by the chances of a card, so that exchanged chances are seen."""
     words, law = design.report_words, design.channel().matrix
     if len(words) > 2 or design.domain.size > 2:

@@ -148,6 +148,9 @@ epsilon = 3.0
     files = [str(tmp_path / name) for name in ("s.toml", "a.csv", "r.parquet")]
     run("randomize", *files[:2], "-o", files[2])
     shown = run("regress", files[2], "often ~ age", "--outcome", "sometimes").output
+    assert "add --outcome" not in shown
+    several = run("regress", files[2], "often ~ age").stderr
+    assert "To compare one answer with all others together, add --outcome often." in several
     assert "'sometimes' with 'other answers'" in shown
     for options, said in (
         (("--correlation",), "--outcome: cannot be used with --correlation"),
@@ -331,6 +334,9 @@ def test_people_without_an_entry_are_left_out(here: Path, tmp_path: Path) -> Non
     assert "all 600 people" in run(
         "regress", "all.csv", *command[2:], "--drop-missing"
     ).stderr.replace("\n", " ")
+    for command_of_paper in (("regress", "all.csv", "said ~ age"), ("estimate", "all.csv")):
+        wrong = run(*command_of_paper, ok=False).stderr
+        assert "with a card on paper, add --design DESIGN, for example crosswise:1/4." in wrong
     wrong = run("regress", "r.parquet", "smokes ~ age", "--drop-missing", ok=False).output
     assert "needs a table of what people said on paper" in wrong
     path.write_text("said,age\nsame,\n,3\n")

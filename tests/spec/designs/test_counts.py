@@ -158,7 +158,8 @@ def test_fewer_yes_than_the_card_makes_are_said_in_the_table_and_on_the_page(
     [
         (
             ["--design", "crosswise:1/4", "--counts", "yes=680,no=320"],
-            "must have the words 'different' and 'same'",
+            "must have the words 'different' and 'same'; got 'yes'. With the card, of 100 people "
+            'whose answer is "no", 75 say "same"; of 100 people whose answer is "yes", 25 say',
         ),
         (["--design", "crosswise:1/4", "--counts", "680,320"], "must say how many people said"),
         (["--design", "crosswise:1/4", "--counts", "same=1,same=2"], "twice"),

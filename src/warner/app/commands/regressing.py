@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from warner import io as files
 from warner._core.checks import unknown
 from warner._core.errors import ArgumentError, FileError
 from warner._core.survey_design import SurveyDesign, code_of_missing
-from warner._core.table import Column, Table
+from warner._core.table import Column, Table, as_text
 from warner._core.text import look, meant
 from warner.app.commands.options import (
     Output,
@@ -313,6 +314,9 @@ def regress(
             result = regress_answer(
                 answers, public, right or None, reference, errors, attribute, **kind, **options
             )
+            if not mean and len(result.outcomes) > 1:
+                example = shlex.quote(as_text(result.outcomes[-1]))
+                say(f"To compare one answer with all others together, add --outcome {example}.")
     output.write(
         lambda: show(title, result.table(level)),
         lambda: {"attribute": title, **result.to_json(level)},

@@ -35,6 +35,7 @@ from warner.app.report.content import (
     tables_of_keys,
 )
 from warner.app.requested import Wanted, were_asked
+from warner.app.show_estimates import reports_in_words
 from warner.app.terminal import note, plural
 from warner.app.ways import LEVEL_OF_TESTS, about_ways, by_way, p_of_two
 from warner.app.what_files_hold import one_or_all
@@ -257,6 +258,8 @@ class Question:
         about = f"WARNING: {doubt}" if doubt else self.estimate.hint
         blocks += filter(None, (about, " ".join(below_zero(self.estimate))))
         if self.settings.is_short:
+            said, chances = reports_in_words(self.name, self.parts)
+            blocks += [visible(f"{said}. {chances}".strip())] * bool(said)
             return Section(self.heading, (*blocks, *self._on_one_page()))
         blocks += tables_of_keys(self._keys, level) if self._keys else self._about_shares()
         if self._summary_rows:

@@ -264,6 +264,9 @@ def test_groups_on_a_short_page_are_rounded_as_on_the_terminal(
         run("report", *asked, *short, "-o", "r.html")
         page = re.sub("<[^>]*>", " ", Path("r.html").read_text()).replace("\xa0", " ")
         assert all("{} ({})".format(*row) in " ".join(page.split()) for row in rows)
+    # A page to hand on names the design, and what the card makes people say.
+    said = "crosswise:1/4: 2,200 people, 1,491 same, 709 different. With the card, of 100 people"
+    assert said in " ".join(page.split())
 
 
 def test_bounds_of_forged_reports_stand_under_the_shares(tally: str) -> None:
