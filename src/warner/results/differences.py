@@ -49,7 +49,14 @@ from warner._core.names import explained
 from warner._core.progress import steps
 from warner._core.survey_design import SurveyDesign
 from warner._core.table import MOST, Column, Table, Tabular, as_text
-from warner._core.text import decimals_of_number, meant, outwards, series, visible
+from warner._core.text import (
+    decimals_of_number,
+    decimals_of_percent,
+    meant,
+    outwards,
+    series,
+    visible,
+)
 from warner.domains import Categorical, Domain, Items
 from warner.reports.tally import Tally, question_of
 from warner.results.estimate import estimate, group_table
@@ -1220,6 +1227,12 @@ _BEYOND = (
 )
 
 
+def decimals_of_differences(rows: Sequence[Mapping[str, Any]]) -> int:
+    """As many as the narrowest interval warrants, as of shares and of numbers elsewhere."""
+    widths = [row["high"] - row["low"] for row in rows]
+    return decimals_of_percent(widths) if rows[0]["is_share"] else decimals_of_number(min(widths))
+
+
 def figures_of_difference(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
     """Both numbers, their difference and its interval as texts with the same decimals.
 
@@ -1236,7 +1249,7 @@ def figures_of_difference(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
     scale, unit = (100, " %") if row["is_share"] else (1, "")
     keys = ("estimate", "reference_estimate", "difference", "low", "high")
     a, b, d, low, high = (scale * float(row[key]) for key in keys)
-    decimals = max(decimals_of_number(high - low), 0)
+    decimals = decimals_of_differences([row])
     low, high = outwards(low, high, decimals)
     points = " points" if row["is_share"] else ""
     difference = f"{d:+.{decimals}f}"
@@ -1262,7 +1275,7 @@ def sentence(row: Mapping[str, Any], level: float, both_p: bool = True, whose: s
     way = "higher" if d >= 0 else "lower"
     if d < 0:
         d, low, high = -d, -high, -low
-    decimals = max(decimals_of_number(high - low), 0)
+    decimals = decimals_of_differences([row])
     low, high = outwards(low, high, decimals)
     p = shown_p(row["p"])
     if row["p_holm"] != row["p"]:

@@ -14,7 +14,6 @@ import numpy as np
 from warner._core.html import Bar
 from warner._core.table import UNITS, Column, Table, bars
 from warner._core.text import (
-    decimals_of_number,
     decimals_of_percent,
     outwards,
     percent,
@@ -22,7 +21,11 @@ from warner._core.text import (
     visible,
 )
 from warner.estimators.base import Status
-from warner.results.differences import Differences, figures_of_difference
+from warner.results.differences import (
+    Differences,
+    decimals_of_differences,
+    figures_of_difference,
+)
 from warner.results.estimate import Estimate
 from warner.results.intervals import intervals_of_table
 from warner.results.named_summaries import bands, bands_of, has_bands, summary_rows
@@ -246,8 +249,7 @@ def table_of_differences(
     is_several = len({name(row["value"]) for row in rows}) > 1
     scale = 100.0 if is_share else 1.0
     scaled = [{k: scale * row[k] for k in ("difference", "low", "high")} for row in rows]
-    width = min((row["high"] - row["low"] for row in scaled), default=1.0)
-    decimals = max(decimals_of_number(width) - is_share, 0)
+    decimals = decimals_of_differences(rows)
     shown = [
         {
             **number,

@@ -269,6 +269,19 @@ def test_groups_on_a_short_page_are_rounded_as_on_the_terminal(
     assert said in " ".join(page.split())
 
 
+def test_a_difference_is_rounded_alike_on_the_page_in_words_and_on_the_terminal(here: Path) -> None:
+    """Rejects +7 to +25 on the page beside +7.6 to +24.4 points on the terminal."""
+    Path("g.csv").write_text("district,same,different\nA,680,320\nB,600,400\n")
+    asked = ("g.csv", "--design", "crosswise:1/4", "--by", "district")
+    run("estimate", *asked, "--compare-groups", "-o", "d.tex")
+    assert "+7.6 to +24.4" in Path("d.tex").read_text()
+    assert "+7.6 to +24.4 points" in run("estimate", *asked, "--compare-groups").stdout
+    run("report", *asked, "-o", "r.html")
+    page = " ".join(_Outline(Path("r.html").read_text()).words).replace("\xa0", " ")
+    assert "+7.6 to +24.4" in page
+    assert "16.0 points higher in B than in A (95 % interval 7.6 to 24.4, p = " in page
+
+
 def test_bounds_of_forged_reports_stand_under_the_shares(tally: str) -> None:
     run("report", tally, "--only", "smokes", "--forged", "2%", "-o", "report.html")
     words = " ".join(_Outline(Path("report.html").read_text()).words).replace("\xa0", " ")
