@@ -977,10 +977,9 @@ def sentences(planned: PlannedAttribute) -> list[str]:
         )
     if not proposal.meets or len(proposal.offers) > 1:
         out.append(_about_aim(planned))
-    if planned.budget is None:
-        out += proposal.outlook(planned.among)
-    else:
-        out += proposal.outlook(planned.among, f"raise the budget, now {planned.budget:.10g}")
+    budget = planned.budget
+    more = [] if budget is None else [f"raise the budget, now {budget:.10g}"]
+    out += proposal.outlook(planned.among, *more)
     if planned.times > 1:
         out.append(
             f"These intervals are for one report of each person. A person sends {planned.times:,} "

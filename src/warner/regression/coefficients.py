@@ -470,6 +470,8 @@ class Coefficients(Tabular):
         """
         of_all = self.model_test()
         return {
+            "format": "warner-regression",
+            "schema": 1,
             "n": self.n,
             "status": self.status.name.lower(),
             "status_text": self.status.value,

@@ -89,8 +89,6 @@ class PredictorRegression(Coefficients):
             level: coverage of the intervals, in [0.5, 1).
         """
         return {
-            "format": "warner-regression",
-            "schema": 1,
             "outcome": self.outcome,
             "family": self.family,
             "hidden": list(self.questions),

@@ -186,15 +186,9 @@ class Regression(Coefficients):
         Args:
             level: coverage of the intervals, in [0.5, 1).
         """
-        about = super().to_json(level)
-        return {
-            "format": "warner-regression",
-            "schema": 1,
-            "reference": self.reference,
-            **({} if self.link == "logit" else {"link": self.link}),
-            "steps": self.steps,
-            **about,
-        }
+        link = {} if self.link == "logit" else {"link": self.link}
+        about = {"reference": self.reference, **link, "steps": self.steps}
+        return about | super().to_json(level)
 
     @property
     def _compared_with(self) -> Mapping[str, Any]:

@@ -339,10 +339,10 @@ class Differences(Tabular):
             _ROUNDS if of_rounds else "",
             self._about_bounds,
             self._about_left_out,
+            self.about_test,
+            f"WARNING: {self.doubt}" if self.doubt else self.hint,
+            FOLLOWED if self.on_paper else "",
         ]
-        notes.append(self.about_test)
-        notes.append(f"WARNING: {self.doubt}" if self.doubt else self.hint)
-        notes += [FOLLOWED] if self.on_paper else []
         mark = ", of simulated reports" if self.simulated else ""
         mark += f", {self.drawn}" if self.drawn else ""
         by = "" if self.by in ((), (_GROUP,)) else f" by {', '.join(map(visible, self.by))}"
@@ -585,7 +585,6 @@ def compare_groups(
 @overload
 def compare_groups(
     a: Any,
-    b: None = None,
     *,
     reference: Any = None,
     between: Sequence[Any] | None = None,
@@ -593,11 +592,6 @@ def compare_groups(
     level: float = 0.95,
     target: str = "population",
     attributes: Sequence[str] | None = None,
-    names: Sequence[str] = ...,
-    weights: str | None = None,
-    cluster: str | None = None,
-    strata: str | None = None,
-    by: str | Sequence[str] | None = None,
     same_people: bool = False,
     within: str | Sequence[str],
 ) -> DifferencesWithin: ...
@@ -715,8 +709,6 @@ def compare_groups(
     level = confidence_level(level)
     choice("target", target, TARGETS)
     asked_for = quantity("of", of)
-    left_out: tuple[str, ...]
-    columns: tuple[str, ...]
     question = _question(attributes, a, b)
     options: dict[str, Any] = {"of": of, "level": level, "target": target}
     options["same_people"] = same_people  # of each item, where items are compared
@@ -844,7 +836,6 @@ def compare_groups(
     alike = 2 if kind_of_number == "shares" and domain.size == 2 else 1
     for of_kind in _by_kind(rows):
         _correct(of_kind, alike)
-    test: WaldTest | None
     if answered:
         test = no_difference_of_answered(samples)
     elif kind_of_number in ("mean", "numbers"):
@@ -854,14 +845,13 @@ def compare_groups(
     first = samples[0].data
     drawn = "" if first.survey is None else first.survey.drawn.text
     compared_groups = series([sample.name for sample in samples], "and")
-    listed = tuple(rows)
     return Differences(
         kind_of_number,
         level,
         target,
         test,
         domain,
-        listed,
+        tuple(rows),
         way,
         left_out,
         first.simulated,
@@ -968,7 +958,7 @@ def corrected_together(results: Mapping[str, Differences]) -> dict[str, Differen
 
 
 def in_one_table(results: Mapping[str, Differences], noun: str) -> Differences:
-    """The differences of :func:`corrected_together` as one table: a row has the share of "yes"."""
+    """Differences of questions with two answers each as one table: a row has the share of "yes"."""
     rows: list[dict[str, Any]] = []
     names = []
     for name, result in results.items():
@@ -1265,23 +1255,22 @@ def sentence(row: Mapping[str, Any], level: float, both_p: bool = True, whose: s
     """A difference in plain words, with both p-values or the corrected one alone.
 
     >>> row = {"group": "north", "reference": "south", "value": "yes", "difference": 0.021,
-    ...        "low": 0.004, "high": 0.038, "p": 0.015, "p_holm": 0.015, "is_share": True}
+    ...        "low": 0.004, "high": 0.038, "p": 0.015, "p_holm": 0.015, "is_share": True,
+    ...        "estimate": 0.121, "reference_estimate": 0.1}
     >>> sentence(row, 0.95).split(" (")[1]
     '95 % interval 0.4 to 3.8, p = 0.015).'
     """
-    scale, unit = (100, " points") if row["is_share"] else (1, "")
     about = f"share of {as_text(row['value'])}{whose}" if row["is_share"] else str(row["value"])
-    d, low, high = (scale * row[key] for key in ("difference", "low", "high"))
-    way = "higher" if d >= 0 else "lower"
-    if d < 0:
-        d, low, high = -d, -high, -low
-    decimals = decimals_of_differences([row])
-    low, high = outwards(low, high, decimals)
+    way = "higher"
+    if row["difference"] < 0:
+        turned = {"low": -row["high"], "high": -row["low"]}
+        way, row = "lower", {**row, **turned, "difference": -row["difference"]}
+    *_, difference, interval = (x.replace("+", "") for x in figures_of_difference(row))
     p = shown_p(row["p"])
     if row["p_holm"] != row["p"]:
         corrected = f"{shown_p(row['p_holm'])} when corrected for the number of comparisons"
         p = f"{p}, and {corrected}" if both_p else corrected
     return (
-        f"The {about} is {d:.{decimals}f}{unit} {way} in {row['group']} than in {row['reference']} "
-        f"({100 * level:.4g} % interval {low:.{decimals}f} to {high:.{decimals}f}, {p})."
+        f"The {about} is {difference} {way} in {row['group']} than in {row['reference']} "
+        f"({100 * level:.4g} % interval {interval}, {p})."
     )

@@ -45,7 +45,7 @@ from warner.app.what_files_hold import (
     warn_of_title,
 )
 from warner.designs import LatentClasses, ListExperiment, PaperDesign, from_text, groups_from_text
-from warner.designs.texts import BY_NAME, NAMES_OF_GROUPS, with_name
+from warner.designs.texts import NAMES_OF_GROUPS, name_of, with_name
 from warner.io.counts_by_hand import IF_NO_ANSWER, remedy_of_words, written_alike
 from warner.io.read_answers import LeftOut, other_columns, read_columns
 from warner.io.stated_headers import codes_said
@@ -645,11 +645,8 @@ def _designs(
                 why = "FORMULA does not begin with one question"
             rule = f"must say which question it is for, because {why}"
             raise ArgumentError("--design", rule, repr(text), f"Write NAME={text}")
-        short_name = design.partition(":")[0].strip().lower()
-        names = [*BY_NAME, *NAMES_OF_GROUPS]
-        if short_name not in names:
-            raise unknown("--design", short_name, names, "these designs")
-        chosen = groups_from_text(design) if short_name in NAMES_OF_GROUPS else from_text(design)
+        is_of_groups = name_of(design) in NAMES_OF_GROUPS
+        chosen = groups_from_text(design) if is_of_groups else from_text(design)
         if isinstance(chosen, ListExperiment):
             rule = "must be a card, not a list of items"
             remedy = "In Python, use regress_list of warner.regression.lists"
