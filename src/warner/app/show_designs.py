@@ -219,13 +219,13 @@ def show_plan(
     table = ranking.table()
     results = (*ranking.results, ranking.no_protection)
     mark = " (the design)" if chosen.is_on_paper else " (in the study)"
-    other = " (not with [repeat])"
+    other, repeatable = " (not with [repeat])", {*DEGRADED, "NoneType"}  # no mechanism: the truth
     rows = [
         {
             **row,
             "mechanism": result.name
             + mark * _is_own(result, chosen)
-            + other * (in_rounds and not _can_repeat(result)),
+            + other * (in_rounds and type(result.mechanism).__name__ not in repeatable),
         }
         for row, result in zip(table.rows, results, strict=True)
     ]
@@ -257,11 +257,6 @@ def show_plan(
     above = set() if said is None else said
     notes = _without_legend(table.notes, ranking.legend, above)
     show(*_about_ranking(ranking, chosen), *notes, *codes)
-
-
-def _can_repeat(result: RankedMechanism) -> bool:
-    """Whether [repeat] takes a mechanism; none of a truth without protection is asked for."""
-    return result.mechanism is None or type(result.mechanism).__name__ in DEGRADED
 
 
 def _is_own(result: RankedMechanism, chosen: Mechanism) -> bool:

@@ -145,7 +145,9 @@ class PlannedDesign:
         """Every two groups, and what the wanted difference between them needs."""
         if self.difference is None:
             return []
-        points, theta = self.difference.difference, _theta(self.design.domain, self.share)
+        points = self.difference.difference
+        # Of more answers, all are taken as equally common.
+        theta = [1 - self.share, self.share] if self.design.domain.size == 2 else None
         equal = people_for_difference(self.design, points, theta, 2, self.difference.power)
         made = []
         for first, second in itertools.combinations(self.sizes, 2):
@@ -241,11 +243,6 @@ def widths_of_designs(planned: Sequence[PlannedDesign]) -> DrawnWidths:
 def _width(error: float) -> float:
     """The width of the 95 % interval of one of two shares, 2 * 1.96 sqrt(error / 2)."""
     return 2 * normal_quantile(0.95) * math.sqrt(error / 2)
-
-
-def _theta(domain: Domain, share: float) -> list[float] | None:
-    """The shares of two answers; None for more, which are taken as equally common."""
-    return [1 - share, share] if domain.size == 2 else None
 
 
 def table_of_designs(planned: Sequence[PlannedDesign]) -> Table:

@@ -756,11 +756,6 @@ class _State:
         return cls(likelihood, beta, point, scale, vectors, step, float(gradient @ step))
 
     @property
-    def is_concave(self) -> bool:
-        """Whether the log-likelihood is concave here."""
-        return bool(self.scale.min() > 0)
-
-    @property
     def is_endless(self) -> bool:
         """Whether the step is long and gains nearly nothing."""
         return self.gain < _SMALL_GAIN and self.likelihood.reach(self.step) > _LONG_STEP
@@ -843,7 +838,7 @@ def _ascend(likelihood: Likelihood, start: FloatArray) -> _End:
         is_still = here.gain <= _DECREMENT
         # A step that changes log-odds by more than 0.5 and gains less than 1e-4 nats ends it: the
         # standard error is above 35 in log-odds, so the maximum is (nearly) at infinity.
-        ends = is_still or (here.is_concave and here.is_endless)
+        ends = is_still or (here.scale.min() > 0 and here.is_endless)
         return Status.CONVERGED if ends else None
 
     def step(here: _State) -> _State | None:

@@ -21,7 +21,7 @@ from warner._core.checks import choice, numbers_of, show
 from warner._core.errors import ArgumentError, EmptyError
 from warner.channels import FloatArray
 from warner.designs.latent_classes import EstimatedShare
-from warner.designs.list_experiment import ListExperiment, ListMaximum, ListModel
+from warner.designs.list_experiment import ListExperiment, ListModel
 from warner.regression.coefficients import NORMAL, Coefficients, one_unit_more
 from warner.regression.covariates import (
     check_independent,
@@ -187,7 +187,7 @@ def regress_list(
                 rule = "cannot be used with model='linear'"
                 raise ArgumentError(name, rule, None, "Use model='binomial'")
         coefficients, covariance = _by_least_squares(count, is_treated, matrix)
-        maximum = None
+        maximum, ending = None, Ending.EXACT
     else:
         maximum = ListModel(
             size,
@@ -203,6 +203,8 @@ def regress_list(
         equations = maximum.model.equations * width
         coefficients = maximum.estimate[:equations].reshape(-1, width)
         covariance = maximum.covariance[:equations, :equations]
+        is_far = np.abs(matrix @ coefficients.T).max() > _FAR
+        ending = Ending.SEPARATED if is_far else Ending.CONVERGED
     return ListRegression(
         coefficients=coefficients,
         covariance=covariance,
@@ -210,7 +212,7 @@ def regress_list(
         outcomes=_OUTCOMES[: len(coefficients)],
         n=count.size,
         errors="sandwich" if maximum is None else "observed",
-        status=Ending.EXACT if maximum is None else _ending(maximum, coefficients, matrix),
+        status=ending,
         simulated=False,
         design=design,
         survey=None,
@@ -222,12 +224,6 @@ def regress_list(
         log_likelihood=None if maximum is None else maximum.value,
         shares={} if maximum is None else maximum.shares_of_numbers(),
     )
-
-
-def _ending(maximum: ListMaximum, coefficients: FloatArray, matrix: FloatArray) -> Ending:
-    """How the search ended."""
-    is_far = np.abs(matrix @ coefficients.T).max() > _FAR
-    return Ending.SEPARATED if is_far else Ending.CONVERGED
 
 
 def _by_least_squares(

@@ -166,7 +166,9 @@ def hidden_predictor_of(
             raise ArgumentError(
                 "reference", rule, f"hidden={hidden!r}", "Leave out the argument reference"
             )
-        questions[0] = _with_reference(questions[0], reference)
+        label = label_of(questions[0].answers.domain, reference)
+        classes = questions[0].classes.with_reference(label)
+        questions[0] = questions[0]._replace(classes=classes, column=_column_of(classes.labels))
     classes, rows = _joint(questions)
     n, size = people.total, len(classes.labels)
 
@@ -381,12 +383,6 @@ def _column_of(labels: tuple[Any, ...]) -> Column:
     if all(isinstance(label, numbers.Real | bool | np.bool_) for label in labels):
         return np.array([float(label) for label in labels])
     return np.array([as_text(label) for label in labels])
-
-
-def _with_reference(question: _Question, reference: Any) -> _Question:
-    """The question with another answer as the first."""
-    classes = question.classes.with_reference(label_of(question.answers.domain, reference))
-    return question._replace(classes=classes, column=_column_of(classes.labels))
 
 
 def _joint(questions: list[_Question]) -> tuple[Classes, FloatArray]:

@@ -343,8 +343,6 @@ class Differences(Tabular):
             f"WARNING: {self.doubt}" if self.doubt else self.hint,
             FOLLOWED if self.on_paper else "",
         ]
-        mark = ", of simulated reports" if self.simulated else ""
-        mark += f", {self.drawn}" if self.drawn else ""
         by = "" if self.by in ((), (_GROUP,)) else f" by {', '.join(map(visible, self.by))}"
         if len(pairs) == 1:
             title = f"The difference {in_words(*pairs.pop())}{by}"
@@ -355,7 +353,7 @@ class Differences(Tabular):
         title += self.whose
         if self.question:
             title = f"{self.question}: {title[0].lower()}{title[1:]}"
-        title += mark
+        title += ", of simulated reports" * self.simulated + f", {self.drawn}" * bool(self.drawn)
         test = self.test if self.about_test else None
         summary = [] if test is None else [(f"Test whether {test.hypothesis}", test.law)]
         return Table(columns, rows, notes, title, self.simulated, self._explained, summary)
@@ -751,7 +749,7 @@ def compare_groups(
             )
             raise ArgumentError("b", rule, kind(b), remedy)
         table = a if isinstance(a, GroupTable) else group_table(a, attributes)
-        table = table if between is None else table.only(between)
+        table = table.only([between] if isinstance(between, str) else between)
         if isinstance(table.domain, Items) and is_by_question(table.whole):
             tables = {x: table.on_attributes([i]) for i, x in enumerate(table.domain.items)}
             each = {x: compare_groups(t, reference=reference, **options) for x, t in tables.items()}
@@ -761,8 +759,10 @@ def compare_groups(
         columns = table.names
         doubt, hint = table.doubt, "" if table.doubt else table.plausibility.hint
     else:
-        of_groups = {"reference": reference, "between": between, "attributes": attributes}
-        for name, given in of_groups.items():
+        for name, given in (
+            *(("reference", reference), ("between", between)),
+            ("attributes", attributes),
+        ):
             if given is not None:
                 rule = "can be used only with groups, not with two estimates"
                 raise ArgumentError(name, rule, show(given), f"Leave out the argument {name}")
@@ -844,7 +844,6 @@ def compare_groups(
         test = no_difference(samples)
     first = samples[0].data
     drawn = "" if first.survey is None else first.survey.drawn.text
-    compared_groups = series([sample.name for sample in samples], "and")
     return Differences(
         kind_of_number,
         level,
@@ -856,7 +855,7 @@ def compare_groups(
         left_out,
         first.simulated,
         drawn,
-        chosen="" if between is None else f"Compared: {compared_groups}.",
+        chosen="" if between is None else f"Compared: {series([s.name for s in samples], 'and')}.",
         tells_codes=tells_codes,
         question=question,
         doubt=doubt,
@@ -885,8 +884,8 @@ def _compared_within(
         raise ArgumentError("within", rule, ", ".join(columns), remedy)
     results: dict[Any, Differences] = {}
     left_out = []
-    named = [*(options["between"] or ()), options["reference"]]
-    named = [name for name in dict.fromkeys(named) if name is not None]
+    both = [*(options["between"] or ()), options["reference"]]
+    named = [name for name in dict.fromkeys(both) if name is not None]
     for values, groups_there in within_values(parts, columns).items():
         # What one value has not, such as a week, does not keep the others from being compared.
         with contextlib.suppress(EmptyError):

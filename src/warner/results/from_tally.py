@@ -515,10 +515,11 @@ class GroupTable:
             self, sizes=sizes, shares=shares, whole=whole, parts=parts, attributes=attributes
         )
 
-    def only(self, groups: Sequence[Any]) -> GroupTable:
-        """The table of some of the groups, in the order in which they are named."""
-        listed = [groups] if isinstance(groups, str) else groups
-        places = list(dict.fromkeys(self.place(key, "between") for key in listed))
+    def only(self, groups: Sequence[Any] | None) -> GroupTable:
+        """The table of some of the groups, in the order in which they are named; None for all."""
+        if groups is None:
+            return self
+        places = list(dict.fromkeys(self.place(key, "between") for key in groups))
         if len(places) < 2:
             remedy = f"For example between={self.labels[:2]}"
             raise ArgumentError("between", "must name two groups or more", show(groups), remedy)

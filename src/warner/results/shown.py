@@ -320,7 +320,7 @@ def marked(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [
         {
             **row,
-            # Combinations without names, numbers with all digits.
+            # Combinations stand without names, and numbers with all digits.
             "value": (name_of if isinstance(row["value"], dict) else as_text)(row["value"]),
             "mark": "*" * (row.get("shrunk_from") is not None),
         }

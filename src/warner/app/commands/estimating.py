@@ -833,9 +833,14 @@ def _compare_groups(request: EstimateRequest) -> None:
 
     of = "codes" if request.lists_single_values else _quantity(request.quantity)
 
-    options: dict[str, Any] = {"reference": request.reference, "same_people": request.same_people}
-    options["between"] = None if request.between is None else names_in(request.between)
-    options |= {"of": of, "level": request.level, "target": request.target}
+    options: dict[str, Any] = {
+        "reference": request.reference,
+        "between": names_in(request.between) or None,
+        "of": of,
+        "level": request.level,
+        "target": request.target,
+        "same_people": request.same_people,
+    }
     if request.design is not None:
         options |= {**request.design.roles, "by": names_in(request.by) or None}
     tables = {one.title: one for one in _compared_within(request)}
