@@ -178,7 +178,7 @@ def detectable_copies(people: int, bits: int) -> float:
     A copy makes each of its bits correlated. At least a third of the pairs are in one test.
 
     >>> round(detectable_copies(200_000, 8), 3)
-    0.04
+    0.033
     """
     critical = -float(scipy.special.ndtri(_DOUBT / (2 * _pair_tests(people, bits))))
     return min(1.0, (critical + _SURE) / math.sqrt(people / 3))
@@ -194,7 +194,7 @@ def detectable(draws: int, freedom: int, probability: float = 0.5, tests: int = 
     leave doubt in one of so many ``tests`` are found by the further reports.
 
     >>> round(detectable(100_000, 3), 3), round(detectable(100_000, 3, 0.01), 4)
-    (0.015, 0.0029)
+    (0.011, 0.0021)
     """
     critical = float(scipy.special.chdtri(freedom, _DOUBT / tests))
     excess = critical
