@@ -479,7 +479,8 @@ def test_a_regression_of_a_report_file_is_of_the_people_who_were_asked(
     Path("study.toml").write_text(ONE.replace('"one"', each) + PUBLIC)
     answers().write_csv("a.csv")
     warn("randomize", "study.toml", "a.csv", "-o", "r.csv", "--seed", "3")
-    shown = json.loads(warn("regress", "r.csv", "b ~ ward", "--json").partition("\n")[2])
+    command = ("regress", "r.csv", "b ~ ward", "--json")
+    shown = json.loads(CliRunner().invoke(main, list(command)).stdout)
     block = pl.read_csv("r.csv", comment_prefix="#")["questions_block"].to_numpy()
     # The questions are a, b and c; their pairs are a x b, a x c and b x c.
     assert shown["n"] == np.isin(block, [1] if each == '"one"' else [0, 2]).sum()

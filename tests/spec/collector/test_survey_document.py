@@ -445,7 +445,8 @@ def test_numbers_of_questions_are_those_of_the_law() -> None:
     law = STUDY.mechanisms["smokes"].probabilities()
     said = card["questions"][0]["in_words"][0]
     sent, other = (100 * float(law[1, x]) for x in (1, 0))
-    assert f"{sent:.0f} send the report" in said and f"{other:.0f} do the same." in said
+    assert f"{sent:.0f} send \N{LEFT DOUBLE QUOTATION MARK}<b>yes" in said
+    assert f"{other:.0f} do the same." in said
     # As sure as e^1 / (1 + e^1), rounded up.
     assert "at most 73.2\N{NO-BREAK SPACE}% sure" in card["questions"][0]["in_words"][1]
 
