@@ -177,6 +177,8 @@ def test_warner_shows_its_public_names_alone() -> None:
 
 
 def _fresh(code: str) -> str:
+    # As the command ends: a thread of Arrow can abort an interpreter that takes itself apart.
+    code += "\nimport os, sys\nsys.stdout.flush()\nos._exit(0)\n"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -15,7 +15,7 @@ import pytest
 
 import warner
 from tests.own_parts import ONE, Forced, Shrunk
-from tests.registry import ALL, ESTIMATORS, SEVERAL, smallest
+from tests.registry import ALL, ESTIMATORS, REPEATED, SEVERAL, smallest
 from tests.sampling import drawn
 from warner import Integers, LocalHashing, testing
 from warner._core.sampling import Source
@@ -47,10 +47,13 @@ def _registered() -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("name", drawn([*ALL, *SEVERAL], 30, "accepted"))
+TOGETHER = {**SEVERAL, **REPEATED}
+
+
+@pytest.mark.parametrize("name", drawn([*ALL, *TOGETHER], 30, "accepted"))
 def test_every_mechanism_of_the_package_is_accepted(name: str) -> None:
     """A draw of them for each commit: a law that is wrong fails in tests/laws too."""
-    mechanism = SEVERAL[name](1.0) if name in SEVERAL else smallest(name)
+    mechanism = TOGETHER[name](1.0) if name in TOGETHER else smallest(name)
     testing.check_mechanism(mechanism, draws=FEW)
 
 
@@ -217,7 +220,7 @@ class Biased(Forced):
 
 def test_a_channel_that_does_not_match_the_sampler_is_rejected() -> None:
     failed = _failed(OtherChannel(Integers(0, 2), 1.0), FEW)
-    assert "off by 0.3" in failed["the channel is the law"]
+    assert "differs by 0.3" in failed["the channel is the law"]
     assert "off by 0.01" in _failed(SumsToLess(Integers(0, 2), 1.0), FEW)["the law sums to one"]
     products = _failed(WrongProducts(Integers(0, 2), 1.0), FEW)
     assert "off by 0.0" in products["matvec and rmatvec of the channel agree with its matrix"]

@@ -63,8 +63,8 @@ class Start:
             self._old_texts: dict[str, str] = dict(before["texts"])
             self._old_step = int(before["step"])
         except (ValueError, TypeError, LookupError):
-            rule = "holds texts of questions that cannot be read"
-            remedy = "Continue with an earlier backup"
+            rule = "is damaged: the texts of its questions cannot be read"
+            remedy = 'Put an earlier backup in its place, with "warner collect restore"'
             raise Refused("store_damaged", "store", rule, None, remedy) from None
 
     def check(self, new_texts: bool = False) -> None:

@@ -44,8 +44,8 @@ def off_from_law(
     largest = float(off.max())
     if largest <= _ROUNDING:
         return largest, None
-    rule = f"entry ({row}, {x}) of the channel is off by {largest:.3g}"
-    return largest, f"{rule} from what probabilities() and tally() make"
+    rule = "channel() does not fit probabilities() and the rows that tally() counts"
+    return largest, f"{rule}: entry ({row}, {x}) differs by {largest:.3g}"
 
 
 @lru_cache(maxsize=64)

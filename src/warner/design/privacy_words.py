@@ -403,7 +403,7 @@ def example_of(mechanism: Mechanism) -> Example | None:
     if sent < _TOO_RARE:
         return None
     box = None if words is None else words[::-1][worst.report]
-    is_value = mechanism.channel().reports_are_values
+    is_value = mechanism.schema.rows_are_reports and mechanism.channel().reports_are_values
     first, second = labels[worst.likely], labels[worst.unlikely]
     return Example(first, second, sent, by_other, box, is_value, len(table) == 2)
 

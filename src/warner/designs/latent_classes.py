@@ -279,7 +279,7 @@ def counts_in_words(name: str, counts: Any, words: Sequence[str]) -> FloatArray:
     for given, number in counts.items():
         word = str(given).strip().lower()
         if word not in words or word in people:
-            rule = f"must have each of the words {listed} once"
+            rule = f"must have each of the words {listed} once, and no other word"
             raise ArgumentError(name, rule, show(str(given)))
         people[word] = integer(f"{name}, {show(word)}", number, 0)
     missing = [word for word in words if word not in people]

@@ -72,8 +72,8 @@ class Words(Domain):
     noun = "words"
     remedy = "Write words as texts"
     too_many = (
-        "Search for the most common words with warner.find(), or ask for fewer letters, such as "
-        "stop=4"
+        "Search for the most common words with warner.find(), or ask only for the first letters of "
+        "each word: Words(..., stop=4) asks for four"
     )
 
     def __init__(

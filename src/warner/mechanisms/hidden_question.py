@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from warner._core.checks import budget, kind, show
+from warner._core.checks import budget, integer, kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner._core.exact import ONE, log_ratio
 from warner._core.sampling import Edges, Source
@@ -77,7 +77,8 @@ class WithFakes(Mechanism):
         if fakes is not None and (len(fakes) != mechanism.domain.size or sum(fakes) != ONE):
             rule = "must be one whole number for each value, and add up to 2^64"
             raise ArgumentError("fakes", rule)
-        self.mechanism, self.share = mechanism, share
+        self.mechanism = mechanism
+        self.share = integer("share", share, 1, ONE, "Pass the odds times 2^64, such as 2**63")
         self.fakes = None if fakes is None else tuple(fakes)
         self.domain, self.schema = mechanism.domain, mechanism.schema
         self.represents_interval = mechanism.represents_interval

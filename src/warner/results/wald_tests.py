@@ -159,9 +159,9 @@ class WaldTest:
         if self.f_degrees is None:
             return "The test of all groups is the Wald test of their unbiased estimates."
         return (
-            "The test of all groups takes the chi-square of the weighted shares, divides it by its "
-            "mean under the survey design, and compares the result with an F distribution (Rao and "
-            "Scott 1984; Thomas and Rao 1987)."
+            "The test whether the groups have the same shares corrects the chi-square of the "
+            "weighted shares for the survey design, and compares the result with an F distribution "
+            "(Rao and Scott 1984; Thomas and Rao 1987)."
         )
 
     def rows(self) -> list[dict[str, Any]]:

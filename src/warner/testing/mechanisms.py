@@ -374,7 +374,7 @@ class _Subject:
         for i, (channel, weights) in enumerate(each_report(self.mechanism, step)):
             y = i * step
             if channel.rows_per_report != 1:
-                raise NotApplicable("tallies keep parts of reports; check each mechanism alone")
+                raise NotApplicable("its tallies count the parts of reports, not whole reports")
             row, law = channel.rmatvec(weights), exact[y]
             if not law.any():
                 continue  # a report that no value makes
@@ -405,7 +405,7 @@ class _Subject:
     def variance(self) -> str:
         self._require_inverse()
         if not self.is_counted_by_channel:
-            raise NotApplicable("tallies keep only what was reported; check each mechanism alone")
+            raise NotApplicable("its tallies count only the reports that were sent")
         channel, law = self.channel, self.table.astype(float) @ self.theta
         try:
             single = np.stack([channel.invert(row) for row in self.weights])

@@ -97,7 +97,7 @@ def test_other_words_are_refused_by_their_place_and_can_be_meant(
 def test_texts_that_cannot_be_read_are_refused(content: bytes) -> None:
     memory = Memory()
     memory.facts[FACT] = content
-    refused(Refused, "texts of questions that cannot be read", start, memory, TEXTS)
+    refused(Refused, "the texts of its questions cannot be read", start, memory, TEXTS)
 
 
 def test_what_does_not_change_the_questions_may_change() -> None:

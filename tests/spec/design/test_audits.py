@@ -150,7 +150,7 @@ def test_an_audit_computes_epsilon_from_the_law_and_says_what_contradicts_it() -
 def test_classes_that_contradict_themselves_are_compared_with_nothing() -> None:
     """Rejects a rank by the epsilon of the law and by the error of another channel."""
     domain, own = Integers(0, 3), (StatesHalf, ListsUniform, OtherChannel)
-    reasons = ("exceeds the guarantee", "but by the law", "of the channel is off by 0.236")
+    reasons = ("exceeds the guarantee", "but by the law", "differs by 0.236")
     ranked = warner.plan(
         domain, 1.0, 1000, loss="l2", also={each.__name__: each(domain, 1.0) for each in own}
     )

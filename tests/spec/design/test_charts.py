@@ -18,6 +18,7 @@ from warner import (
     RandomizedResponse,
     SquareWave,
     SubsetSelection,
+    UnaryEncoding,
     UtilityOptimizedRR,
     audit,
 )
@@ -26,7 +27,7 @@ from warner.design.charts import DrawnWidths, draw_widths
 from warner.design.privacy_words import example_of
 from warner.designs import from_text
 from warner.errors import ArgumentError
-from warner.mechanisms import Mechanism
+from warner.mechanisms import Mechanism, Repeated
 
 COIN = Categorical(["no", "yes"])
 
@@ -214,6 +215,14 @@ def test_a_box_that_shows_an_answer_is_said_to(name: str) -> None:
         "Somebody who sees the other box"
     )
     assert example.conclusions()[1].endswith("knows that the answer is not “yes”.")
+
+
+def test_the_example_of_two_reports_of_bits_needs_no_list_of_their_parts() -> None:
+    """Rejects an audit that ends in a refusal, which a check of the mechanism calls a fault."""
+    twice = Repeated(UnaryEncoding(Categorical(["a", "b", "c"]), 1.0), 2)
+    example = example_of(twice)
+    assert example is not None and not example.is_value
+    assert audit(twice).holds
 
 
 def test_what_has_no_such_picture_is_refused() -> None:

@@ -154,7 +154,7 @@ def test_mistakes_are_refused() -> None:
     refused(ArgumentError, "two groups", design.estimate, [control])
     refused(
         ArgumentError,
-        "each of the words '0', '1', '2' once; got '3'",
+        "each of the words '0', '1', '2' once, and no other word; got '3'",
         design.estimate,
         [treated, control],
     )

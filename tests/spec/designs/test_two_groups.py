@@ -112,7 +112,7 @@ def test_mistakes_are_refused() -> None:
     refused(ArgumentTypeError, "list", cheating.estimate, one)
     refused(
         ArgumentError,
-        "each of the words 'no', 'yes' once; got 'same'",
+        "each of the words 'no', 'yes' once, and no other word; got 'same'",
         cheating.estimate,
         [one, {"same": 1}],
     )

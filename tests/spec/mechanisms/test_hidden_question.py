@@ -110,6 +110,8 @@ def test_the_sampler_follows_the_law() -> None:
     assert ((alone - chance) ** 2 / chance).sum() < 70
     assert np.allclose(one.channel().dense(), one.probabilities().astype(float))
     assert one.epsilon == audit(one).epsilon
+    with pytest.raises(ArgumentTypeError, match=r"share: must be a whole number; got 0\.5"):
+        WithFakes(RandomizedResponse(ABC, 1.5), 0.5)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["unequal odds and public fakes", "subsets"])

@@ -373,13 +373,13 @@ def about_intervals(view: LiveView) -> str:
     of_one = " on a question" if view.share < 1 else ""
     text = (
         f"With {100 * LEVEL:g} % probability, the intervals of a share, a mean or a quantile "
-        "contain the true value in the population at every step. So they stay valid however often "
-        f"you look. They are made for the planned number of about {_planned(view):,} "
-        f"reports{of_one}. With far fewer or far more reports, they are wider than necessary. An "
-        f"estimate lies in its interval, but not always in the middle. The {100 * LEVEL:g} % hold "
-        'for each number by itself, not for all numbers together. The commands "warner estimate" '
-        'and "warner report" usually give narrower intervals from the same counts: such intervals '
-        "are valid if you look only once, at a time that was fixed beforehand."
+        "contain the true value in the population at every step, however often you look. This is "
+        "true of each number by itself, not of all numbers together. The intervals are made for "
+        f"the planned number of about {_planned(view):,} reports{of_one}. With far fewer or far "
+        "more reports, they are wider than necessary. An estimate lies in its interval, but not "
+        'always in the middle. At the end, the commands "warner estimate" and "warner report" '
+        "usually give narrower intervals from the same counts. They are right if the time of the "
+        "end was fixed beforehand, also if you looked at this page before."
     )
     if view.fewest > 1:
         text += (
