@@ -418,18 +418,23 @@ class NotFrozen(Inversion):
         (
             NotNormalised(),
             "shares are a distribution, or the status says that they are not",
-            "the sum of the shares misses 1 by 0.1",
+            "must return shares of at least 0 that add up to 1 if the status is COMPLETED; got the "
+            "sum 0.9",
         ),
         (Draws(), "equal reports give equal shares", "a second fit differs by 0."),
         (Overwrites(), "the reports are not changed", "randomised response"),
         (ClaimsTheMaximum(), "the gap and the log-likelihood are right", "nats below the largest"),
         (
             TooShort(),
-            "shares have their shape and are finite",
-            "the shares have shape (5,), not (6,)",
+            "shares are a distribution, or the status says that they are not",
+            "must return 6 shares, one for each value; got an array of shape (5,)",
         ),
         (DividesByZero(), "it runs", "on one report the estimator raised ZeroDivisionError: n - 1"),
-        (NamesItsStatus(), "the status is a Status", "not a warner.estimators.Status"),
+        (
+            NamesItsStatus(),
+            "shares are a distribution, or the status says that they are not",
+            "status must be a Status; got",
+        ),
         (NotFrozen(), "the estimator describes itself", "full stop"),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Estimator) else "",

@@ -704,7 +704,7 @@ def inverted(several: Sequence[LikelihoodData]) -> np.ndarray:
     return np.asarray(channel.invert(np.stack([data.weights for data in several], axis=1)).T)
 
 
-def require_fit(name: str, fit: Fit, size: int, n: int) -> None:
+def require_fit(name: str, fit: Fit, size: int, n: int, rounding: float = _FAR_OFF) -> None:
     """Refuse what an estimator outside the package may return for K values and n reports."""
     if not isinstance(fit, Fit):
         remedy = "Write Fit(shares, Status.COMPLETED)"
@@ -713,6 +713,8 @@ def require_fit(name: str, fit: Fit, size: int, n: int) -> None:
         remedy = "For example Status.COMPLETED"
         raise ArgumentTypeError(name, "status must be a Status", kind(fit.status), remedy)
     if fit.probabilities is None:
+        if fit.mean is None and fit.keys is None:
+            raise ArgumentError(name, "must return shares, a mean or keys", "none of them")
         return
     shares = np.asarray(fit.probabilities)
     if shares.shape != (size,):
@@ -726,7 +728,7 @@ def require_fit(name: str, fit: Fit, size: int, n: int) -> None:
     if n > 1 and abs(total - n) <= _FAR_OFF * n:  # unbiased shares may be outside 0 to 1
         rule, got = "must return shares, and not counts", f"the sum {total:.6g} of {n} reports"
         raise ArgumentError(name, rule, got, "Divide the counts by data.n")
-    if fit.status not in _OUTSIDE and max(abs(total - 1), -least) > _FAR_OFF:
+    if fit.status not in _OUTSIDE and max(abs(total - 1), -least) > rounding:
         rule = (
             f"must return shares of at least 0 that add up to 1 if the status is {fit.status.name}"
         )

@@ -13,7 +13,14 @@ from warner._core.errors import ArgumentTypeError, WarnerError
 from warner.design.own_sampler import Broken, NotApplicable, require
 from warner.domains import Categorical, Domain, Integers, Interval, Product
 from warner.estimators import Estimator, MaximumLikelihood
-from warner.estimators.base import Fit, LikelihoodData, Status, log_likelihood_at, threads_for
+from warner.estimators.base import (
+    Fit,
+    LikelihoodData,
+    Status,
+    log_likelihood_at,
+    require_fit,
+    threads_for,
+)
 from warner.mechanisms import (
     HadamardResponse,
     KeyValue,
@@ -31,8 +38,8 @@ from warner.results.from_tally import likelihood_data
 from warner.testing.mechanisms import Checked, checked
 
 _PEOPLE = 5_000
-_OUTSIDE = (Status.OUTSIDE_SIMPLEX,)
 _MANY = 10**12  # people, whose reports have the expected frequencies
+_ROUNDING = 1e-9  # of shares and of their sum
 _NEAR = 1e-4  # of a share; the methods of the package are nearer than 1e-5
 _NATS = 1e-6  # rounding errors of a log-likelihood over all reports
 
@@ -49,9 +56,10 @@ def check_estimator(
     warner; it must take at least one.
 
     - Shares are finite, of shape (K,), at least 0 with the sum 1, or the status says that they lie
-      outside the simplex. A method without shares has a mean or keys in their place.
-    - The status is a ``Status``. A stated gap is at least the true distance from the largest
-      log-likelihood, and a stated log-likelihood is that of the shares.
+      outside the simplex. The status is a ``Status``. A method without shares has a mean or keys
+      in their place.
+    - A stated gap is at least the true distance from the largest log-likelihood, and a stated
+      log-likelihood is that of the shares.
     - The same reports give the same shares, and the reports are not changed.
     - Intervals, tables and JSON can be made.
     - The estimator is immutable, hashable and equal to an equal one; its summary is text.
@@ -86,10 +94,8 @@ def check_estimator(
         repr(estimator),
         [
             ("it runs", subject.runs),
-            ("shares have their shape and are finite", subject.shapes),
-            ("shares are a distribution, or the status says that they are not", subject.simplex),
+            ("shares are a distribution, or the status says that they are not", subject.valid),
             ("the shares of very many people are the true ones", subject.consistency),
-            ("the status is a Status", subject.status),
             ("the gap and the log-likelihood are right", subject.certificate),
             ("equal reports give equal shares", subject.determinism),
             ("the reports are not changed", subject.purity),
@@ -201,35 +207,12 @@ class _Subject:
             raise NotApplicable("no shares are estimated")
         return shares
 
-    def shapes(self) -> str:
-        require(bool(self.fits), "it ran on no problem")
+    def valid(self) -> str:
         for name, fit in self.fits.items():
-            size = self.problems[name].domain.size
-            if fit.probabilities is None:
-                rule = f"on {name} there are neither shares nor a mean nor keys"
-                require(fit.mean is not None or fit.keys is not None, rule)
-                continue
-            shape = np.shape(fit.probabilities)
-            require(shape == (size,), f"on {name} the shares have shape {shape}, not ({size},)")
-            bad = int((~np.isfinite(fit.probabilities)).sum())
-            require(not bad, f"on {name} {bad} shares are not finite")
-        return "shape (K,) on every problem"
-
-    def simplex(self) -> str:
-        outside = 0
-        for name, shares in self._shares().items():
-            sum_, least = abs(float(shares.sum()) - 1), max(0.0, -float(shares.min()))
-            if self.fits[name].status in _OUTSIDE:
-                outside += 1
-                continue
-            rule = (
-                f"on {name} the sum of the shares misses 1 by {sum_:.3g}, and the least share is "
-                f"{-least:.3g}"
-            )
-            remedy = "project the shares, or return Status.OUTSIDE_SIMPLEX"
-            require(max(sum_, least) <= 1e-9, f"{rule}; {remedy}")
-        but = f"; on {outside} of them the status says that shares lie outside 0 to 1"
-        return f"on every problem{but if outside else ''}"
+            data = self.problems[name]
+            require_fit(f"the fit on {name}", fit, data.domain.size, data.n, _ROUNDING)
+        statuses = dict.fromkeys(fit.status.name for fit in self.fits.values())
+        return f"on {len(self.fits)} problems; {', '.join(statuses)}"
 
     def consistency(self) -> str:
         if not self.estimator.is_consistent:
@@ -261,15 +244,6 @@ class _Subject:
             raise NotApplicable("no problem has all reports, and an inverse")
         return f"within {_NEAR} on {compared} problems without noise"
 
-    def status(self) -> str:
-        for name, fit in self.fits.items():
-            is_status = isinstance(fit.status, Status)
-            require(
-                is_status, f"on {name} the status is {fit.status!r}, not a warner.estimators.Status"
-            )
-        names = dict.fromkeys(fit.status.name for fit in self.fits.values())
-        return ", ".join(names)
-
     def certificate(self) -> str:
         stated, worst = 0, 0.0
         for name, shares in self._shares().items():
@@ -285,7 +259,7 @@ class _Subject:
             require(fit.gap >= 0, f"on {name} the gap is negative, {fit.gap:.3g}")
             best = MaximumLikelihood().fit(data).log_likelihood
             reached = fit.log_likelihood
-            if fit.status not in _OUTSIDE:
+            if fit.status is not Status.OUTSIDE_SIMPLEX:
                 reached = float(log_likelihood_at(data, shares / shares.sum()))
                 stated_value = fit.log_likelihood
                 off = (
