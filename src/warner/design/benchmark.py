@@ -44,8 +44,8 @@ from warner._core.progress import steps
 from warner._core.text import meant
 from warner.channels import LikelihoodOperator
 from warner.channels.support import SupportChannel
-from warner.design.benchmark_result import FORMAT, HOLDING, Benchmark, Cell
-from warner.design.benchmark_shown import MARK
+from warner.design.benchmark_result import FORMAT, HOLDING, KIND, Benchmark, Cell
+from warner.design.benchmark_shown import COVERAGE, MARK
 from warner.design.comparison import LOSSES, truths_of
 from warner.design.own_code import contents_of, digest, version_here
 from warner.design.own_law import contradiction
@@ -65,7 +65,7 @@ from warner.mechanisms import MECHANISMS, HadamardResponse, LocalHashing, Mechan
 from warner.mechanisms.bit_vectors import WORTH_KEEPING, BitMechanism
 from warner.mechanisms.headers import is_of_package
 from warner.mechanisms.local_hashing import prime_of_whole_reports
-from warner.results.intervals import KINDS, interval
+from warner.results.intervals import KINDS, OF_REPORTS, default_kind, interval
 from warner.results.recommend import estimator_of, estimators_of
 from warner.results.solution import Solution
 from warner.theory import expected_loss
@@ -80,7 +80,7 @@ _OF_LIKELIHOOD = (MaximumLikelihood, ExpectationMaximization, SmoothedEM, LogSpl
 _RESIDUES = 100_000  # of a hash function that a simulation can compute in a second or two
 _TOGETHER = 10  # runs that one process does at a time
 
-Losses = dict[str, float]
+Losses = dict[str, Any]  # a number each, and the kind of intervals whose coverage is one
 
 
 @explained
@@ -135,9 +135,10 @@ def benchmark(
         processes: the number of processes; 1 for this process. A script that starts several needs
             ``if __name__ == "__main__":``, and own parts in a module that can be imported.
         coverage: whether to count, on the same tallies, which part of the 95 % intervals of the K
-            shares hold the true ones. True for the kind that the table of an estimate has, or a
-            kind of :meth:`warner.Estimate.interval`, such as ``"bootstrap"`` for intervals around
-            the estimates of each method. A method without such intervals is left out.
+            shares hold the true ones. True for the kind that the table of an estimate has, mostly
+            the intervals of the unbiased estimate; or a kind of :meth:`warner.Estimate.interval`,
+            such as ``"bootstrap"`` for intervals around the estimates of each method. A method
+            without such intervals is left out.
 
     Returns:
         Benchmark: ``rows``, ``to_frame``, ``plot``, ``best``; ``print`` shows a table.
@@ -340,6 +341,7 @@ class _Work:
         self.shares: dict[str, np.ndarray] = {}
         self.cells: list[Cell] = []
         self.left_out: dict[tuple[Cell, str | None], str] = {}
+        self.kinds: dict[tuple[Cell, str], str] = {}  # of the intervals whose coverage is measured
         self._file = None if store is None else JsonLines(Path(store), FORMAT, replace=False)
         self._done: dict[tuple[str, str, int], Losses] = {}
         self._refused: dict[tuple[str, str], str] = {}  # by the method itself, for all losses
@@ -476,8 +478,15 @@ class _Work:
                     for run in range(self.runs)
                 ]
                 values[cell, name] = {
-                    loss: np.array([each[loss] for each in losses_of_runs]) for loss in self.losses
+                    COVERAGE if loss.startswith(HOLDING) else loss: np.array(
+                        [each[loss] for each in losses_of_runs]
+                    )
+                    for loss in self.losses
                 }
+                holding = [loss for loss in self.losses if loss.startswith(HOLDING)]
+                kinds = [each[KIND + loss] for each in losses_of_runs for loss in holding]
+                if kinds:
+                    self.kinds[cell, name] = " or ".join(dict.fromkeys(kinds))
         makers = {cell.mechanism: made for cell, made in self.mechanisms.items()}
         sources: dict[str, list[str]] = {}
         keys = {name: each.sources for name, each in makers.items()}
@@ -499,6 +508,7 @@ class _Work:
             self._exact(),
             tuple(self._provenance()),
             {key: tuple(names) for key, names in sources.items()},
+            self.kinds,
         )
 
     @functools.cached_property
@@ -547,6 +557,19 @@ class _Work:
         yield from self._blind()
         yield from self._collisions()
         yield from self._support_counts()
+        yield from self._whose_intervals()
+
+    def _whose_intervals(self) -> Iterator[str]:
+        """A sentence on each kind of intervals whose coverage is counted, with its methods."""
+        for used in dict.fromkeys(self.kinds.values()):
+            names = dict.fromkeys(name for (_, name), kind in self.kinds.items() if kind == used)
+            if used not in OF_REPORTS:
+                yield f"The {used} intervals of {', '.join(names)} are those of the method itself."
+            elif others := [name for name in names if self.methods[name] != Inversion()]:
+                yield (
+                    f"The {used} intervals are those of the unbiased estimate, not of "
+                    f"{', '.join(others)}. Intervals of kind bootstrap are those of each method."
+                )
 
     def _blind(self) -> Iterator[str]:
         """A sentence on each mechanism whose reports do not tell all shares apart."""
@@ -679,10 +702,10 @@ def _work_on(
             fit = None
             try:
                 fit = method.fit(data)
-                losses_of_run[run][name] = {
-                    loss: _measured(loss, truth, Solution(fit, data, method), rng)
-                    for loss in losses
-                }
+                losses_of_run[run][name] = {}
+                for loss in losses:
+                    measured = _measured(loss, truth, Solution(fit, data, method), rng)
+                    losses_of_run[run][name].update(measured)
             except WarnerError as reason:
                 of_the_data = isinstance(reason, ArgumentError | IdentifiabilityError)
                 refused[name] = _Refusal(str(reason), of_the_data and fit is None)
@@ -693,13 +716,14 @@ def _work_on(
     return losses_of_run, refused
 
 
-def _measured(loss: str, truth: np.ndarray, solved: Solution, rng: np.random.Generator) -> float:
-    """A loss of an estimate, or the part of its intervals that hold the true shares (K,)."""
+def _measured(loss: str, truth: np.ndarray, solved: Solution, rng: np.random.Generator) -> Losses:
+    """A loss of an estimate, or the part and the kind of its intervals that hold the truth (K,)."""
     if not loss.startswith(HOLDING):
-        return float(LOSSES[loss].error(truth, solved.fit, solved.domain))
+        return {loss: float(LOSSES[loss].error(truth, solved.fit, solved.domain))}
+    used = loss.removeprefix(HOLDING) or default_kind(solved, "population")
     # Every method draws the same numbers, in any order of the methods.
-    low, high = interval(solved, kind=loss.removeprefix(HOLDING) or None, rng=deepcopy(rng)).T
-    return float(np.mean((low <= truth) & (truth <= high)))
+    low, high = interval(solved, kind=used, rng=deepcopy(rng)).T
+    return {loss: float(np.mean((low <= truth) & (truth <= high))), KIND + loss: used}
 
 
 def _keeps_bits(mechanism: Mechanism, n: int) -> bool:

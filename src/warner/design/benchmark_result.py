@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from warner._core.references import bibtex_of
 from warner._core.table import Column, Table, Tabular, latex_text
 from warner.design.benchmark_shown import (
     AXES,
+    COVERAGE,
     LINES,
     MARK,
     chart,
@@ -29,8 +30,15 @@ from warner.design.comparison import LOSSES
 from warner.design.default_errors import mean_of
 from warner.design.ranking import to_nine_digits
 from warner.results.drawing import finished
+from warner.results.intervals import OF_REPORTS
 
-HOLDING = "coverage "  # of intervals, with their kind behind it, beside the losses of a run
+HOLDING = "holding "  # of intervals, with their kind behind it, beside the losses of a run
+KIND = "kind of "  # the intervals of a run: the kind that they have where none was asked for
+_BOLD = (
+    " Bold: the least of each column, and those not larger by more than two standard errors of the "
+    "difference, or with the digits of one of these. The difference is taken run by run, so it can "
+    "be known better than the means."
+)
 FORMAT = {"format": "warner-benchmark", "schema": 1}  # of the store, and of the result as JSON
 
 
@@ -53,8 +61,8 @@ class Benchmark(Tabular):
         methods: the names of the methods.
         losses: the names of the losses.
         runs: the number of simulated tallies of a setting.
-        values: {(setting, method): {loss: (runs,)}}, the loss of each run, and the part of its
-            intervals that hold the true shares, where this was asked for.
+        values: {(setting, method): {loss: (runs,)}}, the loss of each run; where it was asked for,
+            ``"coverage"`` has the part of its intervals that hold the true shares.
         left_out: {(setting, method): reason}; the method is None where the mechanism itself cannot
             be made.
         guarantees: {setting: what its mechanism promises}.
@@ -62,10 +70,12 @@ class Benchmark(Tabular):
             as privacy per unit of distance, or of sensitive values alone.
         smaller: the settings whose mechanism spends less than the budget of the row, by more than
             1 %.
-        notes: sentences on mechanisms that are not comparable, or no fair baseline.
+        notes: sentences on mechanisms that are not comparable, or no fair baseline, and on whose
+            intervals have the coverage.
         exact: {(setting, method, loss): the expected loss in closed form}, of the inversion.
         provenance: sentences on what is needed to repeat it: the version, the seed, own code.
         sources: {paper: the mechanisms and methods that it is of}, as ``bibtex`` prints them.
+        kinds: {(setting, method): the kind of its intervals}, where coverage was asked for.
     """
 
     cells: tuple[Cell, ...]
@@ -81,6 +91,7 @@ class Benchmark(Tabular):
     exact: Mapping[tuple[Cell, str, str], float]
     provenance: tuple[str, ...]
     sources: Mapping[str, tuple[str, ...]]
+    kinds: Mapping[tuple[Cell, str], str]
 
     def rows(self) -> list[dict[str, Any]]:
         """One dict for each setting, method and loss.
@@ -93,12 +104,17 @@ class Benchmark(Tabular):
             ``excess`` and ``excess_standard_error``, the mean and its standard error of the loss
             minus that of the best method of the setting, on the same tallies;
             where it was asked for, ``coverage`` and ``coverage_standard_error``, the part of the
-            95 % intervals that hold the true share, and its standard error over runs.
+            95 % intervals that hold the true share, and its standard error over runs, and
+            ``intervals``, their kind: ``notes`` say whose these are.
         """
+        return self._rows(self.losses)
+
+    def _rows(self, measures: Iterable[str]) -> list[dict[str, Any]]:
+        """The rows of losses, or of the coverage as if it were a loss."""
         rows = []
         for cell in self.cells:
             methods = [m for m in self.methods if (cell, m) in self.values]
-            for loss in self.losses if methods else ():
+            for loss in measures if methods else ():
                 runs = {method: self.values[cell, method][loss] for method in methods}
                 best = min(methods, key=lambda m: to_nine_digits(float(runs[m].mean())))
                 for method in methods:
@@ -121,12 +137,27 @@ class Benchmark(Tabular):
                     )
         return rows
 
-    def _coverage(self, cell: Cell, method: str) -> dict[str, float]:
-        """The part of intervals that hold the true shares, with its error, where it is measured."""
-        measured = self.values[cell, method]
-        names = "coverage", "coverage_standard_error"
-        parts = [mean_of(measured[name]) for name in measured if name.startswith(HOLDING)]
-        return dict(zip(names, parts[0], strict=True)) if parts else {}
+    def _coverage(self, cell: Cell, method: str) -> dict[str, Any]:
+        """The part of intervals that hold the true shares, its error and their kind, or {}."""
+        if not self.kinds:
+            return {}
+        names = COVERAGE, "coverage_standard_error", "intervals"
+        measured = *mean_of(self.values[cell, method][COVERAGE]), self.kinds[cell, method]
+        return dict(zip(names, measured, strict=True))
+
+    @property
+    def _measures(self) -> tuple[str, ...]:
+        """What tables and pictures for papers show: the losses, and the coverage if measured."""
+        return (*self.losses, *([COVERAGE] if self.kinds else []))
+
+    def _words(self, measure: str) -> str:
+        """A measure in words; the coverage with the kinds of its intervals, and whose they are."""
+        if measure != COVERAGE:
+            return LOSSES[measure].words
+        whose = {True: "the unbiased estimate", False: "each method"}
+        kinds = dict.fromkeys(self.kinds.values())
+        parts = [f"{kind} intervals of {whose[kind in OF_REPORTS]}" for kind in kinds]
+        return f"part of the 95 % {' or '.join(parts)} that hold the true share"
 
     def best(self) -> list[dict[str, Any]]:
         """The row with the least mean for each truth, budget, number of people and loss.
@@ -145,8 +176,9 @@ class Benchmark(Tabular):
 
     def table(self) -> Table:
         """The mean losses for people; what is the same in all rows is in the title alone."""
-        rows = self._marked_rows()
+        rows = self._marked_rows(self.losses)
         axes = ["truth", "mechanism", "epsilon", "n", "method", "loss"]
+        axes += ["intervals"] if rows and self.kinds else []
         varying = [key for key in axes if key == "method" or len({row[key] for row in rows}) > 1]
         units = {"epsilon": "epsilon", "n": "people"}
         columns = [Column(key, unit=units.get(key, "text")) for key in varying]
@@ -154,8 +186,9 @@ class Benchmark(Tabular):
         columns.append(Column("standard_error", "standard error", "number", priority=1))
         if self.exact:
             columns.append(Column("exact", unit="number"))
-        if rows and "coverage" in rows[0]:
-            columns.append(Column("coverage", "95 % intervals that hold", "share"))
+        if self.kinds:
+            one = "" if "intervals" in varying else f"{rows[0]['intervals']} "
+            columns.append(Column(COVERAGE, f"95 % {one}intervals that hold", "share"))
             columns.append(Column("coverage_standard_error", "its error", "share", priority=1))
         same = [
             in_words(key, rows[0][key])
@@ -173,11 +206,11 @@ class Benchmark(Tabular):
         cell = Cell(row["truth"], row["mechanism"], row["epsilon"], row["n"])
         return "*" if cell in self.weaker else MARK if cell in self.smaller else ""
 
-    def _marked_rows(self) -> list[dict[str, Any]]:
-        """The rows, with their marks behind the mechanisms."""
+    def _marked_rows(self, measures: Iterable[str]) -> list[dict[str, Any]]:
+        """The rows of losses or of the coverage, with their marks behind the mechanisms."""
         return [
             {**row, "mechanism": f"{row['mechanism']} {self._mark(row)}".rstrip()}
-            for row in self.rows()
+            for row in self._rows(measures)
         ]
 
     def _least(self, loss: str, truth: str) -> set[tuple[str, str, float, int]]:
@@ -189,7 +222,7 @@ class Benchmark(Tabular):
         least = set()
         columns: dict[tuple[float, int], dict[tuple[str, str], np.ndarray]] = {}
         for (cell, method), losses in self.values.items():
-            if cell.truth == truth and cell not in self.weaker:
+            if cell.truth == truth and cell not in self.weaker and loss != COVERAGE:
                 column = columns.setdefault((cell.epsilon, cell.n), {})
                 column[cell.mechanism, method] = losses[loss]
         for setting, column in columns.items():
@@ -221,7 +254,7 @@ class Benchmark(Tabular):
         dagger where it spends less than this budget.
 
         Args:
-            loss: one of the losses; None for all.
+            loss: one of the losses, or ``"coverage"`` where it was counted; None for all of them.
             digits: the significant digits of a mean. Its error has the same decimals, and the mean
                 has more where its error would be 0.
             errors: whether standard errors stand behind the means, in brackets.
@@ -237,7 +270,7 @@ class Benchmark(Tabular):
         Raises:
             ArgumentError: another loss, or a scale that is no power of ten.
         """
-        losses = self.losses if loss is None else (choice("loss", loss, self.losses),)
+        losses = self._measures if loss is None else (choice("loss", loss, self._measures),)
         integer("digits", digits, 1)
         power = None if scale is None else exponent(real("scale", scale))
         if power is not None and not math.isclose(scale, 10.0**power, rel_tol=1e-9):  # type: ignore[arg-type]
@@ -248,12 +281,13 @@ class Benchmark(Tabular):
         mechanisms = [cell.mechanism for cell in self.cells]
         # Where a cell is left out, the order is still that of the arguments.
         for row in sorted(
-            self.rows(),
+            self._rows(losses),
             key=lambda row: (mechanisms.index(row["mechanism"]), self.methods.index(row["method"])),
         ):
             tables.setdefault((row["loss"], row["truth"]), []).append(row)
         several = len({truth for _, truth in tables}) > 1
-        words = {each: LOSSES[each].words[:1].upper() + LOSSES[each].words[1:] for each in losses}
+        words = {each: latex_text(self._words(each)) for each in losses}
+        words = {each: text[:1].upper() + text[1:] for each, text in words.items()}
         of = {truth: f" ({latex_text(truth)})" if several else "" for _, truth in tables}
         people = {cell.n for cell in self.cells}
         with_n = f", $n = {min(people)}$" if len(people) == 1 else ""
@@ -269,10 +303,8 @@ class Benchmark(Tabular):
         said = (*others, *self._reasons(), *self.provenance)
         comments = "".join(f"% {' '.join(each.split())}\n" for each in said)
         return "\n\n".join(
-            rf"% \caption{{{words[name]}: mean of {self.runs} runs{of[truth]}{about}. "
-            "Bold: the least of each column, and those not larger by more than two standard errors "
-            "of the difference, or with the digits of one of these. The difference is taken run by "
-            f"run, so it can be known better than the means.{notes}}}\n{comments}"
+            rf"% \caption{{{words[name]}: mean of {self.runs} runs{of[truth]}{about}."
+            f"{'' if name == COVERAGE else _BOLD}{notes}}}\n{comments}"
             + latex_table(
                 rows, settings, digits, errors, self._least(name, truth), weaker, marks, power
             )
@@ -325,7 +357,8 @@ class Benchmark(Tabular):
             path: a file to save the chart to (.pdf, .png, .svg, .html or .json); None for none.
             x: the horizontal axis, ``"n"``, ``"epsilon"`` or ``"mechanism"``; None for the numbers
                 of which there are more, so that there are few panels.
-            loss: one of the losses; None for the first. Of several the picture says which.
+            loss: one of the losses, or ``"coverage"`` where it was counted, on an axis that is not
+                logarithmic; None for the first. Of several the picture says which.
             lines: what a panel compares by its lines, ``"mechanism"`` or ``"method"``; the other
                 makes panels. None for the one with more names.
             width: of the whole picture in points, with the letters of a paper; ``"column"`` (240)
@@ -340,13 +373,13 @@ class Benchmark(Tabular):
             ArgumentError: another axis, loss or kind of lines, another suffix, or a small width.
             MissingExtraError: the extra 'plot' is not installed.
         """
-        chosen = self.losses[0] if loss is None else choice("loss", loss, self.losses)
+        chosen = self.losses[0] if loss is None else choice("loss", loss, self._measures)
         choice("x", x, (None, *AXES))
         choice("lines", lines, (None, *LINES))
         if x == lines == "mechanism":
             rule, remedy = 'cannot both be "mechanism"', 'Leave out lines="mechanism"'
             raise ArgumentError("x and lines", rule, None, remedy)
-        rows = [row for row in self._marked_rows() if row["loss"] == chosen]
+        rows = self._marked_rows([chosen])
         if not rows:
             rule = "has nothing to show, because no mechanism could be run"
             reason = next(iter(self.left_out.values()), "").removesuffix(".")
@@ -355,13 +388,13 @@ class Benchmark(Tabular):
             *(["Mechanisms with a * protect less than epsilon-LDP"] if self.weaker else []),
             *([f"Mechanisms with a {MARK} spend less than epsilon"] if self.smaller else []),
         ]
-        if loss is None and len(self.losses) > 1:
-            rest = [f'"{each}"' for each in self.losses[1:]]
+        if loss is None and len(self._measures) > 1:
+            rest = [f'"{each}"' for each in self._measures[1:]]
             marks.append(
                 f'This is the loss "{chosen}". For another loss, pass loss={" or ".join(rest)}'
             )
         note = ". ".join(marks)
-        picture = chart(rows, LOSSES[chosen].words, x, lines, note, points_of(width), bool(title))
+        picture = chart(rows, self._words(chosen), x, lines, note, points_of(width), bool(title))
         return finished(picture, lambda: [self.table()], path)
 
     def __repr__(self) -> str:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import re
 import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from warner._core.checks import choice, real
 from warner._core.errors import ArgumentError
@@ -16,6 +19,8 @@ from warner.results.drawing import inline_data, require_altair, styled, titled
 from warner.results.named_summaries import encoded
 
 _ZERO = 1e-14  # a mean loss up to which it is the rounding error of shares that are right
+
+COVERAGE = "coverage"  # the part of intervals that hold the truth, beside the losses
 
 # -----------------------------------------------------------------------------------------------
 # The mean losses of a benchmark as tables in LaTeX.
@@ -88,8 +93,12 @@ def latex_table(
 
 
 def _power_of(rows: Sequence[Mapping[str, Any]], epsilon: float, n: int) -> int:
-    """The power of ten of a column, with which its least mean lies between 1 and 10."""
-    means = [row["mean"] for row in rows if (row["epsilon"], row["n"]) == (epsilon, n)]
+    """The power of ten of a column, with which its least mean is from 1 to 10; 0 of coverage."""
+    means = [
+        row["mean"]
+        for row in rows
+        if (row["epsilon"], row["n"]) == (epsilon, n) and row["loss"] != COVERAGE
+    ]
     return min((exponent(mean) for mean in means if not is_zero(mean)), default=0)
 
 
@@ -145,6 +154,7 @@ WIDTHS = {"column": 240.0, "text": 505.0}  # in points, of a paper with two colu
 _NARROW = 60  # the least width of a panel, in points
 _LETTER_OF_ROW = 4.5  # points of a letter of the label of a row of panels
 _LEGEND = (24, 4.5)  # points of an entry of a legend, and of each letter of its name
+_APART = 0.04  # of the range of a logarithmic axis: lines from each other
 _FEW = 5  # times the least value, up to which an axis has the ticks of the program that draws
 _TITLE = 30  # letters of a line of the title of the vertical axis
 _NAMES = {"n": "people", "epsilon": "epsilon (nats)", "mechanism": "mechanism", "truth": "truth"}
@@ -172,7 +182,8 @@ def chart(
     keys = ("mechanism", "method", "epsilon", "n", "truth")
     varying = [key for key in keys if key not in (axis, lines) and counts[key] > 1]
     columns, others = (varying[0], varying[1:]) if varying else (None, [])
-    positive = [row for row in rows if not is_zero(row["mean"])]
+    is_loss = rows[0]["loss"] != COVERAGE
+    positive = [row for row in rows if is_loss and not is_zero(row["mean"])]
     zeros = dict.fromkeys(
         f"{row['method']} with {row['mechanism']} at epsilon {row['epsilon']:g}"
         for row in rows
@@ -196,10 +207,12 @@ def chart(
     base = alt.Chart()  # the data are of all panels
     log = alt.Scale(type="log", nice=False, padding=12)
     across = _across(alt, axis, rows, log)
+    if axis != "mechanism":
+        _set_apart(drawn, axis, lines)
     down = alt.Y(
         "mean:Q",
         title=textwrap.wrap(loss, 18 if points_wide and points_wide < WIDTHS["text"] else _TITLE),
-        scale=log if positive else alt.Undefined,
+        scale=log if positive else alt.Scale(zero=is_loss),
         axis=alt.Axis(format="~g", grid=True, **(_labelled(_ticks(drawn)) if positive else {})),
     )
     series = encoded(lines, list(dict.fromkeys(row[lines] for row in rows)), lines)
@@ -309,7 +322,9 @@ def _drawn(row: dict[str, Any], columns: str | None, others: list[str]) -> dict[
         **({"row": ", ".join(in_words(key, row[key]) for key in others)} if others else {}),
     }
     line = row["mean"] if row["exact"] is None else row["exact"]
-    high = row["mean"] + 2 * row["standard_error"]
+    high = min(
+        row["mean"] + 2 * row["standard_error"], 1.0 if row["loss"] == COVERAGE else math.inf
+    )
     return {**row, "line": line, "low": low, "high": high, **named}
 
 
@@ -359,4 +374,15 @@ def _across(alt: Any, axis: str, rows: Sequence[dict[str, Any]], log: Any) -> An
         return alt.X("mechanism:N", title=None, sort=order, axis=alt.Axis(labelAngle=-30))
     values = sorted({row[axis] for row in rows})
     ticks = alt.Axis(values=values, format="~s" if axis == "n" else "~g", labelOverlap=True)
-    return alt.X(f"{axis}:Q", title=_NAMES[axis], scale=log, axis=ticks)
+    return alt.X("across:Q", title=_NAMES[axis], scale=log, axis=ticks)
+
+
+def _set_apart(drawn: Sequence[dict[str, Any]], axis: str, lines: str) -> None:
+    """Move rows of one value of a logarithmic axis beside each other, so that bars are all seen."""
+    names = list(dict.fromkeys(row[lines] for row in drawn))
+    values = np.log(sorted({row[axis] for row in drawn}))
+    gaps = [*np.diff(values), 1.0]
+    step = min(_APART * (values[-1] - values[0] or 1.0), min(gaps) / (2 * len(names)))
+    for row in drawn:
+        steps = names.index(row[lines]) - (len(names) - 1) / 2
+        row["across"] = row[axis] * math.exp(step * steps)

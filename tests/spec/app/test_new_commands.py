@@ -208,6 +208,8 @@ def test_mechanisms_are_ranked_on_known_answers(town: Path) -> None:
     latex = Path("b.tex").read_text()
     assert latex.count(r"\begin{tabular}") == 2 and r"$\varepsilon = 1$" in latex
     assert "% smokes\n% \\caption{" in latex and "\n% age\n" in latex
+    counted = run("benchmark", "study.toml", *options, "--only", "age", "--coverage", "score")
+    assert "95 % score intervals that hold" in " ".join(counted.stdout.split())
 
 
 def test_a_statement_goes_to_a_file_and_help_to_the_screen(town: Path) -> None:

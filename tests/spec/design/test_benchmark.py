@@ -34,7 +34,7 @@ from warner.design.benchmark_shown import _ticks, alike, exponent
 from warner.design.comparison import LOSSES
 from warner.design.own_code import contents_of
 from warner.errors import ArgumentError, FileError, MethodWarning, ValuesError, WarnerError
-from warner.estimators.base import LikelihoodData
+from warner.estimators.base import Fit, LikelihoodData, PosteriorFit
 from warner.mechanisms import TruncatedGeometric
 from warner.results.intervals import interval
 from warner.results.named_summaries import encoded
@@ -107,18 +107,47 @@ def test_the_part_of_intervals_that_hold_is_that_of_the_same_tallies(tmp_path: P
     assert counted[0]["coverage"] == pytest.approx(np.mean(parts))
     assert counted[0]["coverage_standard_error"] == pytest.approx(error)
     names = set(counted[0]) - set(alone.rows()[0])
-    assert names == {"coverage", "coverage_standard_error"}
+    assert names == {"coverage", "coverage_standard_error", "intervals"}
+    assert {row["intervals"] for row in counted} == {"score"}
     for row, before in zip(counted, alone.rows(), strict=True):
         assert {name: row[name] for name in before} == before
     (one,) = benchmark(
         TRUTH, DOMAIN, [RandomizedResponse], ["eb"], n=300, runs=10, coverage="bootstrap"
     ).rows()
     assert one["coverage"] == drawn.rows()[1]["coverage"] != counted[1]["coverage"]
-    assert "95 % intervals that hold" in str(drawn) and "coverage" not in str(alone)
+    assert "95 % bootstrap intervals that hold" in str(drawn) and "95 %" not in str(alone)
     left = call(methods, coverage="posterior").left_out
     assert [name for _, name in left] == ["project"]
     with pytest.raises(ArgumentError, match=r"coverage: must be one of .*'posterior'"):
         call(methods, coverage="percentile")
+
+
+@dataclass(frozen=True)
+class WithIntervals(Shrunk):
+    """Its own intervals are from 0.2 to 0.3, or a point."""
+
+    def _fit(self, data: LikelihoodData) -> Fit:
+        draws = lambda count, rng: np.linspace([0.2] * data.domain.size, 0.3, count)
+        return replace(super()._fit(data), posterior=PosteriorFit(draws, for_intervals=True))
+
+
+def test_an_estimator_of_ones_own_can_have_intervals_of_its_own() -> None:
+    """Rejects intervals of the unbiased estimate, and one heading for two kinds of intervals."""
+    found = benchmark(
+        [0.25, 0.25, 0.25, 0.25],
+        NUMBERS,
+        [RandomizedResponse],
+        {"mine": WithIntervals(1.0), "mle": "mle"},
+        n=300,
+        runs=3,
+        coverage=True,
+    )
+    mine, _ = found.rows()
+    assert (mine["intervals"], mine["coverage"]) == ("posterior", 1.0)
+    first, second = found.notes
+    assert first == "The posterior intervals of mine are those of the method itself."
+    assert second.startswith("The score intervals are those of the unbiased estimate, not of mle.")
+    assert str(found).splitlines()[2].split()[:2] == ["method", "intervals"]
 
 
 @pytest.mark.parametrize("coverage", [True, "bootstrap"])
@@ -131,6 +160,36 @@ def test_intervals_of_an_estimator_that_shrinks_are_seen_to_miss(coverage: bool 
     ).rows()
     low, high = row["coverage"] + np.array([-4, 4]) * row["coverage_standard_error"]
     assert (low <= 0.95 <= high + 0.02) if coverage is True else high < 0.6
+
+
+def test_a_coverage_says_whose_intervals_it_is_of(tmp_path: Path) -> None:
+    """Rejects a coverage of the unbiased intervals that looks like one of the method, tables and
+    pictures for papers without the coverage, and a kind that is that of another call.
+    """
+    methods, store = ["inversion", Shrunk(0.9)], tmp_path / "runs.jsonl"
+    call = partial(
+        benchmark, FOUR, NUMBERS, [RandomizedResponse], methods, n=300, runs=3, store=store
+    )
+    own = call(coverage="bootstrap")
+    unbiased = call(loss=["l2", "l1"], coverage=True)
+    assert str(call(coverage="bootstrap")) == str(own)
+    text = " ".join(str(unbiased).split())
+    assert "intervals are those of the unbiased estimate, not of Shrunk(part=0.9)." in text
+    assert "95 % score intervals that hold" in text
+    assert "The bootstrap intervals of inversion, Shrunk(part=0.9) are those" in own.notes[-1]
+    caption, _, table = unbiased.to_latex("coverage").partition("\n")
+    words = "part of the 95 % score intervals of the unbiased estimate that hold the true share"
+    assert words[1:].replace("%", "\\%") in caption and "Bold" not in caption
+    assert all(f"{row['coverage']:.2g}" in table for row in unbiased.rows())
+    assert r"\textbf" not in table and "in units of" not in table and table in unbiased.to_latex()
+    shown = unbiased.plot(loss="coverage").to_dict()
+    data = json.loads(shown["data"]["values"])
+    assert [row["mean"] for row in data] == [row["coverage"] for row in unbiased.rows()[:2]]
+    assert max(row["high"] for row in data) <= 1
+    y = shown["layer"][-1]["encoding"]["y"]
+    assert " ".join(y["title"]) == words and y["scale"] == {"zero": False}
+    with pytest.raises(ArgumentError, match="must be 'l2'; got 'coverage'"):
+        call().to_latex("coverage")
 
 
 @pytest.mark.parametrize(
@@ -370,10 +429,21 @@ def test_each_panel_of_a_picture_has_its_own_rows(tmp_path: Path) -> None:
 
 def test_the_axis_of_a_picture_has_the_numbers_of_which_there_are_more() -> None:
     """Rejects six panels of two numbers of people each, where four of three epsilons say it."""
-    axis = lambda found: found.plot().to_dict()["spec"]["layer"][0]["encoding"]["x"]["field"]
-    assert axis(run(epsilon=[0.5, 1.0, 2.0], n=[200, 400], runs=2)) == "epsilon"
-    assert axis(run(epsilon=[0.5, 1.0], n=[200, 400], runs=2)) == "n"
-    assert axis(run(epsilon=[0.5, 1.0], n=[200, 400, 800], runs=2)) == "n"
+    axis = lambda found: found.plot().to_dict()["spec"]["layer"][0]["encoding"]["x"]["title"]
+    assert axis(run(epsilon=[0.5, 1.0, 2.0], n=[200, 400], runs=2)) == "epsilon (nats)"
+    assert axis(run(epsilon=[0.5, 1.0], n=[200, 400], runs=2)) == "people"
+    assert axis(run(epsilon=[0.5, 1.0], n=[200, 400, 800], runs=2)) == "people"
+
+
+def test_bars_of_methods_stand_beside_each_other() -> None:
+    """Rejects bars of all methods at one place, and bars that reach those of the next number."""
+    found = run(epsilon=[0.5, 1.0, 2.0], n=[200], runs=2)
+    data = json.loads(found.plot(lines="method").to_dict()["data"]["values"])
+    for epsilon in (0.5, 1.0, 2.0):
+        shown = {row["method"]: row["across"] for row in data if row["epsilon"] == epsilon}
+        first, second = shown.values()
+        assert first < epsilon < second < 1.1 * first
+        assert first * second == pytest.approx(epsilon**2)
 
 
 NUMBERS = Integers(0, 3)

@@ -36,9 +36,10 @@ from warner.estimators import Estimator
 from warner.mechanisms import Mechanism
 from warner.reports.tally import Tally
 from warner.results.drawing import FORMATS, save
+from warner.results.intervals import KINDS
 from warner.results.recommend import compared, method
 
-_OF_STUDIES = ("mechanisms", "epsilons", "people", "seed", "store", "processes")
+_OF_STUDIES = ("mechanisms", "epsilons", "people", "seed", "store", "processes", "coverage")
 _OF_TALLIES = ("every", "joint", "allow_equal", "allow_simulated")
 
 
@@ -125,6 +126,13 @@ _OF_TALLIES = ("every", "joint", "allow_equal", "allow_simulated")
     show_default=True,
     help="If FILE is a study: how many processes compute at the same time.",
 )
+@click.option(
+    "--coverage",
+    type=click.Choice(KINDS),
+    metavar="KIND",
+    help="If FILE is a study: also count how many of the 95 % intervals of this kind hold the true "
+    "share. score: the intervals of the unbiased estimate. bootstrap: those of each method.",
+)
 @written
 @click.option(
     "--plot",
@@ -160,14 +168,11 @@ def benchmark(
     LaTeX, and -o table.typ as Typst.
     """
     output.check(*paths, *([choices["truth"]] if choices["truth"] else []), plot=plot_path)
-    is_study = choices["truth"] is not None
-    if is_study:
+    if choices["truth"] is not None:
         refuse_given(_OF_TALLIES, "cannot be used with --truth")
-    else:
-        refuse_given(_OF_STUDIES, "can be used only with a study and --truth", None)
-    if is_study:
         _of_study(paths, output, plot_path, choices)
     else:
+        refuse_given(_OF_STUDIES, "can be used only with a study and --truth", None)
         _of_tallies(paths, output, plot_path, choices)
 
 
@@ -257,6 +262,7 @@ def _of_study(
             seed=choices["seed"],
             store=choices["store"],
             processes=choices["processes"],
+            coverage=choices["coverage"] or False,
         )
     if plot_path is not None:
         if len(results) > 1:
