@@ -187,8 +187,13 @@ def realise(
 ) -> float:
     """Return the realised epsilon, times ln(high / low), rounded up, of the law of ``whose``."""
     if high <= low:
-        rule = "is too small: with 64-bit random numbers, reports would not depend on the answer"
-        remedy = "Pass a larger epsilon, or use fewer values"
+        rule = (
+            f"cannot be spent: with 64-bit random numbers, {whose} makes each report equally often "
+            "for every answer, so reports tell nothing"
+        )
+        remedy = (
+            "Are the columns of its law equal? If not, pass a larger epsilon or use fewer values"
+        )
         raise BudgetError("epsilon", rule, repr(requested), remedy)
     epsilon = log_ratio(high, low, times)
     if not requested - TOLERANCE <= epsilon <= requested:

@@ -195,6 +195,9 @@ def _from_header(text: str) -> Mechanism:
     cls = (MECHANISMS.get(name) or DESIGNS.get(name)) if isinstance(name, str) else None
     if cls is None or header.get("version") != cls.version:
         raise _unknown(name, header.get("version"), cls)
+    remedy = AS_WRITTEN
+    if not is_of_package(cls):
+        remedy = f"parameters() of {name} must have all arguments that its __init__ takes"
     try:
         requested = float("inf") if header["requested"] == "inf" else header["requested"]
         mechanism = cls._rebuild(from_spec(header["domain"]), requested, header["parameters"])
@@ -208,12 +211,10 @@ def _from_header(text: str) -> Mechanism:
         MemoryError,
     ) as error:
         why = f": {str(error).rstrip('.')}" if isinstance(error, WarnerError) else ""
-        rule, remedy = f"does not describe a possible {name}{why}", AS_WRITTEN
-        if not is_of_package(cls):
-            remedy = f"parameters() of {name} must have the arguments that its __init__ takes"
+        rule = f"does not describe a possible {name}{why}"
         raise MismatchError("header", rule, None, remedy) from None
     who = ("the mechanism has", "the header has")
-    require_same(mechanism.header, header, "mechanism and header", who, AS_WRITTEN)
+    require_same(mechanism.header, header, "mechanism and header", who, remedy)
     return mechanism
 
 

@@ -13,7 +13,7 @@ from tests.own_parts import ONE, Forced
 from tests.refusals import refused
 from warner import Integers, audit, benchmark, estimate, testing
 from warner.channels import DenseChannel
-from warner.errors import ArgumentTypeError, MismatchError
+from warner.errors import ArgumentTypeError, BudgetError, MismatchError
 from warner.mechanisms import Mechanism
 from warner.privacy.report_laws import ExactTable
 from warner.reports.schema import IntegerColumns
@@ -197,9 +197,30 @@ def test_parameters_that_init_does_not_take_are_named(monkeypatch: pytest.Monkey
     """Rejects talk of a damaged file where a class names arguments that it does not have."""
     monkeypatch.setattr(Forced, "parameters", lambda self: {"shares": 1.0})
     warner.register(Forced)
-    said = r"possible Forced\. parameters\(\) of Forced must have the arguments that its __init__"
+    said = r"possible Forced\. parameters\(\) of Forced must have all arguments that its __"
     coin = Forced(FOUR, 1.0)
     refused(MismatchError, said, estimate, coin.tally(coin.randomize([0, 1, 2, 3])))
+
+
+def test_an_argument_that_parameters_forget_is_no_damaged_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rejects talk of a damaged file where the header of a class makes another mechanism."""
+    monkeypatch.setattr(Forced, "parameters", lambda self: {})
+    warner.register(Forced)
+    coin = Forced(FOUR, 1.0, weights=[0.4, 0.3, 0.2, 0.1])
+    said = (
+        r"different thresholds\. parameters\(\) of Forced must have all arguments that its __init"
+    )
+    refused(MismatchError, said, estimate, coin.tally(coin.randomize([0, 1, 2, 3])))
+
+
+def test_a_law_of_equal_columns_is_not_said_to_need_more_epsilon() -> None:
+    """Rejects the advice of a larger epsilon alone, where no epsilon helps."""
+    said = (
+        r"Forced makes each report equally often for every answer.*Are the columns of its law equal"
+    )
+    refused(BudgetError, said, Forced, FOUR, 1.0, weights=[0.5, 0.5, 0, 0])
 
 
 def test_a_mechanism_without_a_domain_says_what_is_missing() -> None:
