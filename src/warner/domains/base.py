@@ -409,7 +409,9 @@ def require_domain(domain: Any, name: str = "domain") -> None:
     """Refuse anything but a domain."""
     if not isinstance(domain, Domain):
         rule = "must be a domain: the values that an answer can have"
-        remedy = "For labels use Categorical([...]), for numbers Interval(low, high)"
+        remedy = (
+            "Use Categorical([...]), Integers(low, high) or, with decimals, Interval(low, high)"
+        )
         raise ArgumentTypeError(name, rule, kind(domain), remedy)
 
 
