@@ -246,9 +246,7 @@ class _Subject:
         return listed_probabilities(mechanism)
 
     def law_sums_to_one(self) -> str:
-        sums = self.table.sum(axis=0)
-        off = [(abs(total - 1), x) for x, total in enumerate(sums)]
-        distance, x = max(off)
+        distance, x = max((abs(total - 1), x) for x, total in enumerate(self.table.sum(axis=0)))
         require(distance == 0, f"the sum for value number {x} is off by {float(distance):.3g}")
         require(bool((self.table >= 0).all()), "a probability is negative")
         return f"exactly, for {self.size} values and {len(self.table)} reports"
@@ -384,8 +382,7 @@ class _Subject:
         return f"{_within(worst)}, report by report"
 
     def _require_inverse(self) -> None:
-        dense = self.channel.dense()
-        values = np.linalg.svd(dense, compute_uv=False)
+        values = np.linalg.svd(self.channel.dense(), compute_uv=False)
         condition = values[0] / values[-1] if values[-1] > 0 else np.inf
         if condition > _CONDITION or len(values) < self.size:
             raise NotApplicable(
@@ -490,19 +487,15 @@ class _Subject:
 
     def refusals(self) -> str:
         mechanism = self.mechanism
-        wrong = 0
         for name in self.reports.columns:
             for value in (-1, 2**40):
                 columns = {n: c.astype(np.int64) for n, c in self.reports.columns.items()}
                 columns[name].flat[0] = value
                 if not _refused(partial(mechanism.reports, columns)):
                     raise Broken(f"reports with {value} in the column {name!r} are accepted")
-                wrong += 1
-        foreign = object()
-        require(
-            _refused(partial(mechanism.randomize, [foreign])), "an answer outside is randomised"
-        )
-        return f"{wrong} wrong reports and an answer outside the domain"
+        is_refused = _refused(partial(mechanism.randomize, [object()]))
+        require(is_refused, "an answer outside is randomised")
+        return f"{2 * len(self.reports.columns)} wrong reports and an answer outside the domain"
 
 
 def _within(off: float) -> str:
