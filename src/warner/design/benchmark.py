@@ -483,16 +483,14 @@ class _Work:
                     )
                     for loss in self.losses
                 }
-                holding = [loss for loss in self.losses if loss.startswith(HOLDING)]
-                kinds = [each[KIND + loss] for each in losses_of_runs for loss in holding]
-                if kinds:
+                key = KIND + self.losses[-1]
+                if kinds := [each[key] for each in losses_of_runs if key in each]:
                     self.kinds[cell, name] = " or ".join(dict.fromkeys(kinds))
-        makers = {cell.mechanism: made for cell, made in self.mechanisms.items()}
         sources: dict[str, list[str]] = {}
-        keys = {name: each.sources for name, each in makers.items()}
-        keys |= {name: each.sources for name, each in self.methods.items()}
-        for name, listed in keys.items():
-            for key in listed:
+        makers = {cell.mechanism: made for cell, made in self.mechanisms.items()}
+        of: dict[str, Any] = {**makers, **self.methods}
+        for name, each in of.items():
+            for key in each.sources:
                 sources.setdefault(key, []).append(name)
         return Benchmark(
             tuple(self.cells),
@@ -546,8 +544,7 @@ class _Work:
                 f"{MARK} {name} spends epsilon {', '.join(budgets)}, so it is compared at a "
                 "smaller epsilon."
             )
-        classes = {cell.mechanism: type(each) for cell, each in self.mechanisms.items()}
-        for name, cls in classes.items():
+        for name, cls in {c.mechanism: type(made) for c, made in self.mechanisms.items()}.items():
             if not is_of_package(cls):
                 yield (
                     f"{name}: the benchmark draws reports with the probabilities that "
@@ -585,10 +582,7 @@ class _Work:
                     )
 
     def _collisions(self) -> Iterator[str]:
-        """A sentence on local hashing that errs less than papers say, as few values collide less.
-
-        It is on the setting where the difference is largest.
-        """
+        """A sentence on the local hashing that errs least beside what papers say of it."""
         most, loss = _COLLISIONS, next((each for each in self.losses if each in _SQUARED), "l2")
         sentence = []
         for cell, mechanism in self.mechanisms.items():
@@ -659,11 +653,9 @@ class _Work:
     def _provenance(self) -> Iterator[str]:
         """Sentences on what is needed to repeat the benchmark."""
         yield f"{' '.join(['warner', version_here()]).strip()}, seed {self.seed}, {self.runs} runs"
-        classes: dict[str, type] = {name: type(each) for name, each in self.methods.items()}
-        classes |= {cell.mechanism: type(each) for cell, each in self.mechanisms.items()}
-        for name, cls in classes.items():
-            if not is_of_package(cls):
-                yield f"{name} is code of your own, in the class {cls.__qualname__}"
+        for name, method in self.methods.items():  # notes name the mechanisms
+            if not is_of_package(type(method)):
+                yield f"{name} is code of your own, in the class {type(method).__qualname__}"
 
 
 @dataclass(frozen=True)
@@ -684,7 +676,6 @@ def _work_on(
     runs: Sequence[int],
 ) -> tuple[dict[int, dict[str, Losses]], dict[str, _Refusal]]:
     """The losses of some runs of a cell, by run and method, and why methods refused."""
-    domain = mechanism.domain
     channel: LikelihoodOperator = mechanism.channel()
     if isinstance(mechanism, BitMechanism) and _keeps_bits(mechanism, cell.n):
         # From one report, here of bits at 0, whole reports of the same law are drawn.
@@ -694,7 +685,7 @@ def _work_on(
     for run in runs:
         rng = _generator(seed, truth, cell, run)
         operator, weights = channel.simulate_tally(truth, cell.n, rng)
-        data = LikelihoodData(operator, weights, cell.n, domain, simulated=True)
+        data = LikelihoodData(operator, weights, cell.n, mechanism.domain, simulated=True)
         losses_of_run[run] = {}
         for name, method in methods.items():
             if name in refused:

@@ -41,11 +41,8 @@ def latex_table(
 ) -> str:
     """The rows of one truth as a table for the package booktabs.
 
-    ``settings`` has the epsilon and n of columns in their order; those without a row are left out.
-    ``bold`` has the mechanism, method, epsilon and n of cells, and ``marks`` what stands behind the
-    names of mechanisms. What is written as a bold mean of its column is bold, too, but for the
-    mechanisms, epsilon and n of ``weaker``, which promise less. ``power`` is the power of ten of
-    all numbers; None for one of each column.
+    ``settings`` has the epsilon and n of columns; those without a row are left out. Means that are
+    written as one in ``bold`` are bold, too, but for mechanisms of ``weaker``, which promise less.
     """
     filled = {(row["epsilon"], row["n"]) for row in rows}
     columns = [column for column in dict.fromkeys(settings) if column in filled]
@@ -234,8 +231,7 @@ def chart(
     panel = alt.layer(*layers).resolve_legend(strokeDash="independent")
     width: float = _WIDTH
     if axis == "mechanism":  # mechanisms need room for their methods
-        methods = len({row["method"] for row in rows})
-        width = max(_WIDTH, counts["mechanism"] * (12 * methods + 20))
+        width = max(_WIDTH, counts["mechanism"] * (12 * counts["method"] + 20))
     across_panels = _PANELS
     if points_wide is not None:
         panels = counts[columns] if columns else 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from warner._core.table import Column, Table
 from warner._core.text import of_hundred, visible
@@ -42,28 +42,13 @@ _ROW = 20  # people in a row of the picture of odds
 _APART = 11  # pixels between two of them
 
 
-class Compared(Protocol):
-    """A comparison of methods by their errors, with the attributes that a chart needs."""
-
-    @property
-    def loss_name(self) -> str: ...
-
-    @property
-    def runs(self) -> int: ...
-
-    @property
-    def n(self) -> int: ...
-
-    def rows(self) -> list[dict[str, Any]]: ...
-
-
-def ranking(comparisons: Mapping[str, Compared]) -> Any:
-    """Return a chart of methods from the least error on, with bars of two standard errors."""
+def ranking(comparisons: Mapping[str, Any]) -> Any:
+    """A chart of comparisons: methods from the least error on, with bars of two standard errors."""
     return page([_ranked(name, comparison) for name, comparison in comparisons.items()])
 
 
-def _ranked(name: str, comparison: Compared) -> Any:
-    """The panel of one comparison."""
+def _ranked(name: str, comparison: Any) -> Any:
+    """The panel of a :class:`warner.design.Comparison`."""
     alt = require_altair()
     methods = apart([row["method"] for row in comparison.rows()])
     rows = [

@@ -454,11 +454,13 @@ def compare(
     chosen = estimators_of(methods)
     measured.require(loss, data.domain)
     rng = np.random.default_rng(0) if rng is None else rng
-    given = None if truth is None else truths_of(truth, data.domain)
-    if given is None:
+    if truth is None:
         truths = _truths(data, runs, rng)
     else:
-        truths = {name: np.tile(shares, (runs, 1)) for name, shares in given.items()}
+        truths = {
+            name: np.tile(shares, (runs, 1))
+            for name, shares in truths_of(truth, data.domain).items()
+        }
     every = np.concatenate(list(truths.values()))
     simulated = list(zip(every, _simulated(data, every, rng), strict=True))
     ends = np.cumsum([len(each) for each in truths.values()])[:-1]
@@ -481,8 +483,7 @@ def compare(
         name, reason = next(iter(left_out.items()))
         remedy = f"The problem with {name} is: {reason.removesuffix('.')}"
         raise ArgumentError("methods", "none of them can be used with this tally", None, remedy)
-    against = {repr(method): advice(method, data) for method in errors}
-    advised = {name: text for name, text in against.items() if text is not None}
+    advised = {repr(each): text for each in errors if (text := advice(each, data)) is not None}
     shown = tuple(
         Truth(name, len(each), _by_error({m: float(errors[m][i].mean()) for m in errors}))
         for i, (name, each) in enumerate(truths.items())
@@ -492,8 +493,9 @@ def compare(
         "truths": [vars(each) | {"errors": dict(each.errors)} for each in shown],
         **({"advice": advised} if advised else {}),
     }
-    ranked = _ranked(errors)
-    return Comparison(ranked, loss, data.n, left_out, len(every), advised, shown, settings=settings)
+    return Comparison(
+        _ranked(errors), loss, data.n, left_out, len(every), advised, shown, settings=settings
+    )
 
 
 def usual_methods(tally: Tally, loss: str = "l2") -> tuple[str, ...]:

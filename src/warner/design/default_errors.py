@@ -184,10 +184,7 @@ _RUNS_KEPT = 12  # runs whose random numbers are kept, as many as a plan has by 
 def usual_fit(data: LikelihoodData, theta: np.ndarray) -> tuple[Estimator, Fit]:
     """The recommended estimator of the expected tally w = A theta, and its fit.
 
-    :func:`warner.results.recommend.recommended_fit` has the same result, after it has looked for
-    the maximum of the likelihood, which here is known: theta itself.
-
-    Shapes: theta (K,).
+    Unlike for other reports, the maximum of the likelihood is known: theta (K,) itself.
     """
     method = recommended(data.domain, data.channel)
     with threads_for(data):
@@ -214,9 +211,7 @@ def simulated_losses(
     """The distances of estimates of some simulated tallies from theta, and the method in words.
 
     All mechanisms have the same random numbers, so their losses may be subtracted run by run. None
-    is for no protection.
-
-    Shapes: theta (K,).
+    is for no protection. Shapes: theta (K,).
     """
     if mechanism is None:
         drawn = [_drawn(theta, n, run) / n for run in runs]
@@ -296,8 +291,6 @@ def noise_of(mechanism: Mechanism, theta: np.ndarray) -> float:
         sum_x V_x - Var(sum_x t_x) / K,   t the unbiased estimate, V_x its variances
 
     The default estimate knows that shares add up to 1, so noise of their sum does no harm.
-
-    Shapes: theta (K,).
     """
     channel = mechanism.channel()
     of_sum = float(channel.variance_of(np.ones((theta.size, 1)), theta)[0])

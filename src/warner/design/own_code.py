@@ -55,9 +55,8 @@ class _NoFormError(Exception):
 def contents_of(given: Mechanism | Estimator) -> tuple[dict[str, list[str]], list[str]]:
     """What the results of a mechanism or an estimator depend on: {name: forms}, and names without.
 
-    These are its options, and of a class from outside the package its code with all that a method
-    reads, or a function of its author that a method names. The code is the one that runs, and not
-    its file, which may have changed since it was imported.
+    These are its options, and of a class from outside the package its code with all that it reads:
+    the code that runs, and not its file, which may have changed since it was imported.
     """
     read = _Read({}, [], set())
     read.follow(type(given).__qualname__, given)

@@ -222,9 +222,7 @@ def settled(
 ) -> tuple[Tested, int, str]:
     """A test(draws, seed) whose p-value leaves no doubt, its draws, and those before it.
 
-    Where a p-value leaves doubt, four times as many reports are drawn anew. A right sampler comes
-    so far with the probability 1e-3 at each draw, and is rejected by each with the probability
-    ``ALPHA``.
+    A right sampler is drawn anew with the probability 1e-3 at each draw.
     """
     chance, history = 1.0, ""
     while True:

@@ -269,9 +269,7 @@ def anytime(
 
         T_x +- b sd_x,   b of :func:`anytime_factor`
 
-    Source: Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas (2024); METHODS 10.4.
-
-    Returns (K, 2).
+    Source: Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas (2024); METHODS 10.4. Returns (K, 2).
     """
     factor = anytime_factor(data.n, planned, level)
     choice("target", target, TARGETS)
@@ -326,14 +324,11 @@ def bootstrap(
         theta* = estimator(tally simulated from theta)
         limits = 2 f(theta) - the (1 - a/2) and (a/2) quantiles of f(theta*)
 
-    Tallies are simulated, not people, so the cost does not grow with n. At the border of the
-    simplex the bootstrap does not show the bias of an estimator that stays inside, so limits are
-    clipped to the range of f, and no level is guaranteed there. f must not jump, as a quantile
-    does.
+    At the border of the simplex the bootstrap does not show the bias of an estimator that stays
+    inside, so limits are clipped to the range of f, and no level is guaranteed there. f must not
+    jump, as a quantile does.
 
-    Source: METHODS 5; [P3 sec VII].
-
-    Shapes: weights (r, K) -> (K, 2).
+    Source: METHODS 5; [P3 sec VII]. Shapes: weights (r, K) -> (K, 2).
     """
     alpha = 1 - confidence_level(level)
     choice("target", target, TARGETS)
