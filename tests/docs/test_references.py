@@ -89,6 +89,7 @@ def test_no_two_entries_have_one_key() -> None:
     for order in (["warner1965", other], [other, "warner1965"]):
         text = bibtex_of(order)
         assert other in text and paper.replace("{warner1965,", "{warner1965x,") in text
+        assert "% Not warner1965, which is the key of another entry:\n@article{warner1965x" in text
         keys = re.findall(r"@\w+\{([^,]*),", text)
         assert len(keys) == len(set(keys)) == 3
 

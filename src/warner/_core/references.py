@@ -149,9 +149,10 @@ def _entry(key: str, whole_entries: Mapping[str, str]) -> str:
     if key in PAPERS:
         author = reference.authors[0].rpartition(" ")[2].lower()
         key = f"{author}{reference.year or ''}"
-    title = _letters(reference.title)
+    title, renamed = _letters(reference.title), ""
     while key.casefold() in whole_entries:
         if title in _letters(whole_entries[key.casefold()]):
             return ""
+        renamed = f"% Not {key}, which is the key of another entry:\n"
         key += "x"
-    return reference.bibtex(key)
+    return renamed + reference.bibtex(key)
