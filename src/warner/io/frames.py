@@ -18,6 +18,7 @@ from warner._core.errors import (
     EmptyError,
     FrameWarning,
     ReportError,
+    WarnerError,
     warn,
 )
 from warner._core.extras import pa, pc
@@ -33,9 +34,11 @@ from warner.reports.counting import require_room
 from warner.reports.public_columns import (
     AS_TEXTS,
     OF_PANDAS,
+    ColumnsOfFile,
     Groups,
     PublicColumn,
     domain_of_categories,
+    domains_stated,
     group_people,
 )
 from warner.reports.reports import RANDOM_ORDER, Reports, columns_of
@@ -728,10 +731,23 @@ class FrameOfReports:
         if said := self._about_dropped(mechanisms, where, []):
             warn(said, FrameWarning)
         simulated = self._stated(mechanisms, where).simulated
+        file = self._of_file()
         return {
-            name: Reports(mechanisms[name].header, of_attribute, simulated, self._index)
+            name: Reports(mechanisms[name].header, of_attribute, simulated, self._index, file)
             for name, of_attribute in FrameSource(self._rows, where).reports().items()
         }
+
+    def _of_file(self) -> ColumnsOfFile | None:
+        """The public columns of a report file that was read as a frame, as far as it has them."""
+        stated = (self._header or {}).get("public") if self._is_in_memory else None
+        domains = {n: d for n, d in domains_stated("data", stated).items() if n in self.names}
+        index = {}
+        for name, domain in domains.items():
+            with suppress(WarnerError):  # values that were changed since then
+                index[name] = domain.encode(self._columns[name])
+        domains = {name: domains[name] for name in index}
+        remedy = "Use columns of the same data frame"
+        return ColumnsOfFile("the data frame", remedy, domains, index) if index else None
 
     def tally(
         self, mechanisms: Mechanisms, columns: Columns, by: Any, **options: Any

@@ -26,7 +26,6 @@ from warner._core.errors import (
     FileError,
     MismatchError,
     ReportError,
-    WarnerError,
 )
 from warner._core.extras import duckdb, pa
 from warner._core.sampling import rows_at_a_time
@@ -47,9 +46,9 @@ from warner.io.public_values import arrow_type, groups_in, indices_of
 from warner.mechanisms import Mechanism, from_header
 from warner.reports.product_schema import LARGEST
 from warner.reports.public_columns import (
+    ColumnsOfFile,
     Value,
-    check_name,
-    domain_from_spec,
+    domains_stated,
     secret_column,
     warn_of_groups,
 )
@@ -374,7 +373,7 @@ def open_reports(path: str) -> ReportFile:
         rule, got = wrong[0]
         raise FileError(path, rule, got, AS_WRITTEN)
     simulation = bool(head.get("simulation"))
-    public = _public(path, head.get("public") if form.holds_public else None)
+    public = domains_stated(path, head.get("public") if form.holds_public else None)
     return ReportFile(
         path,
         form,
@@ -388,20 +387,6 @@ def open_reports(path: str) -> ReportFile:
         titles=titles,
         round=of_round,
     )
-
-
-def _public(path: str, stated: Any) -> dict[str, Domain]:
-    """The public columns in the header of a file: [[name, spec], ..]; none where it states none."""
-    columns: dict[str, Domain] = {}
-    try:
-        for name, spec in () if stated is None else stated:
-            columns[check_name(name)] = domain_from_spec(spec)
-        if len(columns) == len(stated or ()):
-            return columns
-    except (WarnerError, TypeError, ValueError):
-        pass
-    rule = "declares public columns that this version of warner cannot read"
-    raise FileError(path, rule, None, "Use the version of warner that wrote the file")
 
 
 def _parsed(path: str, text: bytes, rule: str) -> Any:
@@ -439,7 +424,8 @@ def read_public(path: str) -> dict[str, list[Value]]:
 def read_reports(path: str) -> dict[str, Reports]:
     """All reports of a file in memory, checked as :func:`warner.io.tally_file` checks them.
 
-    The public columns of the file are read by :func:`read_public`.
+    The public columns of the file are read by :func:`read_public`. Columns from elsewhere, such as
+    those of the answers, are in another order: beside these reports they are refused.
 
     Args:
         path: a file in one of the formats of :mod:`warner.io.formats`.
@@ -456,14 +442,17 @@ def read_reports(path: str) -> dict[str, Reports]:
     batches = list(file.batches())
     columns = {
         name: np.concatenate([batch[name] for batch in batches])
-        for name in (file.columns if batches else ())
+        for name in ((*file.public, *file.columns) if batches else ())
     }
     if not columns or len(next(iter(columns.values()))) != file.n:
         raise file.wrong_number()
     reports = {}
+    remedy = f"Use the columns of warner.io.read_public({path!r})"
+    index = {name: columns[name] for name in file.public}
+    public = ColumnsOfFile(path, remedy, file.public, index)
     for attribute, mechanism in file.mechanisms.items():
         own_columns = from_file(attribute, mechanism.schema, columns)
-        reports[attribute] = Reports(mechanism.header, own_columns, file.simulation)
+        reports[attribute] = Reports(mechanism.header, own_columns, file.simulation, file=public)
         try:
             mechanism.schema.check(own_columns)
         except ReportError as error:

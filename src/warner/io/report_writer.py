@@ -424,6 +424,9 @@ def write_reports(
         name: PublicColumn(column.domain, in_order_of(index, column.values, f"public {name!r}"))
         for name, column in require_domains(public).items()
     }
+    for of_one in named.values() if columns else ():
+        if of_one.file is not None:
+            of_one.file.require("public", columns)
     with ReportWriter(
         path,
         mechanisms,

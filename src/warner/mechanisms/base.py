@@ -761,6 +761,8 @@ class Mechanism(Hinting, ABC):
         self.check(reports)
         repeated = about_repeated(reports.index, reports.columns, reports.index is not None)
         groups = None if by is None else group_people(by, len(reports), reports.index)
+        if by is not None and reports.file is not None:
+            reports.file.require("by", by)
         counted = self._counted(Rows(reports.columns, groups), ways, keep_reports)
         tally = Tally(self.header, counted, groups, reports.simulated)
         if by is not None:

@@ -492,6 +492,12 @@ class People:
             raise ArgumentError(
                 "covariates", rule, f"{length} rows", "Pass the covariates of the same people"
             )
+        start = 0
+        for reports in self.sources:
+            stop = start + len(reports)
+            if isinstance(reports, Reports) and reports.file is not None:
+                reports.file.require("covariates", {n: c[start:stop] for n, c in columns.items()})
+            start = stop
         columns = self._without_reports(columns)
         if self.survey is not None:
             self.survey.require_columns(columns, "the covariates")

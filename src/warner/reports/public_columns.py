@@ -12,8 +12,8 @@ import datetime
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -22,10 +22,12 @@ from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
     EmptyError,
+    FileError,
     FrameWarning,
     MismatchError,
     SmallGroupWarning,
     ValuesError,
+    WarnerError,
     warn,
 )
 from warner._core.foreign_tables import (
@@ -103,6 +105,63 @@ class PublicColumn:
     def index(self) -> np.ndarray:
         """The indices of the values, (n,)."""
         return self.domain.encode(self.values)
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnsOfFile:
+    """The public columns of a report file, in whose order its reports are.
+
+    Attributes:
+        source: the file, or a frame of it.
+        remedy: where to take columns from.
+        domains: {name: domain} of each column.
+        index: {name: (n,)} the indices of the values of the people.
+    """
+
+    source: str
+    remedy: str
+    domains: Mapping[str, Domain]
+    index: Mapping[str, np.ndarray]
+
+    def __getitem__(self, rows: slice) -> ColumnsOfFile:
+        return replace(self, index={name: index[rows] for name, index in self.index.items()})
+
+    def require(self, role: str, given: Mapping[str, Any]) -> None:
+        """Refuse columns that are not in the order of the file, as far as its columns show it."""
+        shown = {name: given[name] for name in self.domains if name in given}
+        for name, column in shown.items():
+            values = column.values if isinstance(column, PublicColumn) else column
+            with contextlib.suppress(WarnerError):
+                if np.array_equal(self.domains[name].encode(values), self.index[name]):
+                    continue
+            self._refuse(role, f"other values in column {name!r}")
+        if len(shown) < len(given) and all(
+            (self.index[n] == self.index[n][0]).all() for n in shown
+        ):
+            others = ", ".join(repr(name) for name in given if name not in shown)
+            self._refuse(role, f"{others}, which the file does not have")
+
+    def _refuse(self, role: str, got: str) -> NoReturn:
+        rule = f"must be in the order of {self.source}, which is random and not that of the answers"
+        remedy = (
+            f"{self.remedy}, also beside columns that you compute from them. If the reports were "
+            "written with keep_order=True, use mechanism.reports(reports.columns) as the reports"
+        )
+        raise ArgumentError(role, rule, got, remedy)
+
+
+def domains_stated(path: str, stated: Any) -> dict[str, Domain]:
+    """The public columns in the header of a file: [[name, spec], ..]; none where it states none."""
+    columns: dict[str, Domain] = {}
+    try:
+        for name, spec in () if stated is None else stated:
+            columns[check_name(name)] = domain_from_spec(spec)
+        if len(columns) == len(stated or ()):
+            return columns
+    except (WarnerError, TypeError, ValueError):
+        pass
+    rule = "declares public columns that this version of warner cannot read"
+    raise FileError(path, rule, None, "Use the version of warner that wrote the file")
 
 
 def domain_of_categories(column: Any) -> Categorical | None:

@@ -36,6 +36,7 @@ from warner._core.foreign_tables import header_of, index_of, names_rows, with_he
 from warner._core.names import Hinting
 from warner._core.sampling import Source, permutation
 from warner._core.text import AS_WRITTEN, canonical
+from warner.reports.public_columns import ColumnsOfFile
 from warner.reports.schema import ReportSchema
 from warner.reports.tally_kinds import way_to_question
 
@@ -63,6 +64,8 @@ class Reports(Hinting):
             protect nobody.
         index: the pandas index of the answers, or None. Public columns of another order are put in
             this one. It may name people: it stays in memory, and no file, pickle or text has it.
+        file: the public columns of the file that the reports were read from, or None. Columns from
+            elsewhere are in another order, and are refused.
 
     Raises:
         ArgumentTypeError: a header or columns that are no mappings; or numbers are asked for where
@@ -81,6 +84,7 @@ class Reports(Hinting):
         columns: Mapping[str, np.ndarray],
         simulated: bool = False,
         index: Any = None,
+        file: ColumnsOfFile | None = None,
     ) -> None:
         if not isinstance(header, Mapping) or not isinstance(columns, Mapping):
             rule, remedy = (
@@ -99,12 +103,13 @@ class Reports(Hinting):
         same_length("reports", self.columns, ReportError)
         # Rows of a frame may hold several reports.
         self.index = index if index is not None and len(index) == len(self) else None
+        self.file = file
 
     def marked(self, simulated: bool = True) -> Reports:
         """The same reports, marked as simulated; False returns them as they are."""
         if not simulated or self.simulated:
             return self
-        return Reports(self.header, self.columns, True, self.index)
+        return Reports(self.header, self.columns, True, self.index, self.file)
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
@@ -160,7 +165,8 @@ class Reports(Hinting):
             raise ArgumentTypeError("reports", rule, kind(rows), remedy)
         columns = {name: column[rows] for name, column in self.columns.items()}
         index = None if self.index is None else self.index[rows]
-        return Reports(self.header, columns, self.simulated, index)
+        file = None if self.file is None else self.file[rows]
+        return Reports(self.header, columns, self.simulated, index, file)
 
     def __iter__(self) -> Iterator[int]:
         return iter(self._numbers().tolist())

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import warner
 from tests.spec.io._sealed import COIN
 from warner import Categorical, Integers, RandomizedResponse, io
 from warner._core.table import frame
@@ -213,3 +215,42 @@ def test_frames_are_grouped_by_columns_that_they_have() -> None:
     holes = frame({"value_report": reports.columns["report"], "ward": ["north", None]})
     with pytest.raises(ReportError, match="a date in every row; got no value"):
         COIN.tally(holes, ["ward"])
+
+
+@pytest.mark.parametrize("read", ["file", "pandas", "pyarrow"])
+def test_columns_in_the_order_of_the_answers_are_refused_beside_reports_of_a_file(
+    read: str, here: Path
+) -> None:
+    people = {"ward": ["n", "s"] * 200, "age": [20, 30, 40, 50] * 100}
+    domains = {"ward": Categorical(["n", "s"]), "age": Integers(18, 99)}
+    public = {name: PublicColumn(domains[name], people[name]) for name in people}
+    io.write_reports({"a": COIN.randomize(["no", "yes"] * 200)}, "r.parquet", public=public)
+    right: Any = pd.DataFrame(io.read_public("r.parquet"))
+    reports = io.read_reports("r.parquet")["a"]
+    if read != "file":
+        right = {"pandas": pd.read_parquet, "pyarrow": pq.read_table}[read]("r.parquet")
+        reports = COIN.reports(right, column="a_report")
+    refused = pytest.raises(ArgumentError, match=r"order of .* random .* column 'ward'")
+    with refused:
+        COIN.tally(reports, {"ward": people["ward"]})
+    with refused:
+        warner.regress(reports, pd.DataFrame(people), "ward + age")
+    with refused:
+        io.write_reports(reports, "again.parquet", public=public)
+    with pytest.raises(ArgumentError, match="'height', which the file does not have"):
+        warner.regress(reports, {"height": list(range(400))})
+    by = io.tally_file("r.parquet", ["ward"])["a"]
+    assert COIN.tally(reports, {"ward": right["ward"]})["n"] == by["n"]
+    beside = {"age": right["age"], "height": list(range(400))}
+    assert warner.regress(reports[:300], {n: c[:300] for n, c in beside.items()}).names[1] == "age"
+    kept = COIN.reports(reports.columns)
+    assert COIN.tally(kept, {"ward": people["ward"]}).n == 400
+
+
+def test_a_column_with_one_value_does_not_show_the_order_of_others(here: Path) -> None:
+    public = {"week": PublicColumn(Integers(1, 9), [4] * 40)}
+    io.write_reports({"a": COIN.randomize(["no", "yes"] * 20)}, "r.parquet", public=public)
+    reports = io.read_reports("r.parquet")["a"]
+    assert COIN.tally(reports, {"week": [4] * 40}).n == 40
+    with pytest.raises(ArgumentError, match="got 'ward', which"):
+        COIN.tally(reports, {"week": [4] * 40, "ward": ["n", "s"] * 20})
