@@ -219,7 +219,7 @@ _ARGUMENTS = _by_word(
         "d k w omega": "Is 'size' meant?",
         "width precision margin": "To get the epsilon for intervals of this width, call "
         "warner.design.propose(domain, n, width=0.06)",
-        "data x": "Is 'covariates' meant?",
+        "data x": "Is 'covariates' meant? Reports come first: regress(reports, covariates)",
         "groupby": "Is 'by' meant?",
         "figsize ax": "Is 'width' meant, such as width=600?",
         "by groups": "Count by group: mechanism.tally(reports, by={...})",
@@ -440,6 +440,8 @@ def _problem_of(
         return TypeError(message(name, rule, None, remedy))
     if len(args) > len(by_place):
         remedy = f"Write {name}([...])" if len(names) == 1 else usage
+        if "between" in names:
+            remedy = f"Of some groups write {name}({names[0]}, between=[...])"
         rule = f"takes {len(by_place) or 'no'} positional argument{'s' * (len(by_place) != 1)}"
         rule += f": {', '.join(by_place)}" * bool(by_place)
         return TypeError(message(name, rule, str(len(args)), remedy))

@@ -27,6 +27,7 @@ from warner._core.foreign_tables import FrameSource
 from warner._core.html import Bar, Markup
 from warner._core.names import Hinting, explained as with_hints
 from warner._core.text import (
+    decimals_beside_0,
     decimals_of_number,
     decimals_of_percent,
     duration,
@@ -288,6 +289,8 @@ class Column:
         if _is_missing(low) or _is_missing(high):
             return ""
         unit = UNITS[self.unit]
+        if self.unit == "points":
+            decimals = decimals_beside_0(100 * low, 100 * high, decimals)
         if self.unit in ("share", "points"):  # outwards, so that it stays at least as wide
             low, high = outwards(low, high, decimals + 2)
         if self.unit == "estimate":

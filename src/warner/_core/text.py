@@ -278,6 +278,9 @@ def percent_interval(low: float, high: float, decimals: int) -> str:
     return f"{down} to {up}\N{NO-BREAK SPACE}%"
 
 
+_MOST_BESIDE_0 = 6
+
+
 def outwards(low: float, high: float, decimals: int) -> tuple[float, float]:
     """The ends of an interval in some decimals, so that it stays at least as wide.
 
@@ -288,6 +291,20 @@ def outwards(low: float, high: float, decimals: int) -> tuple[float, float]:
         return low, high
     unit = 10**decimals
     return math.floor(low * unit + 1e-7) / unit, math.ceil(high * unit - 1e-7) / unit
+
+
+def decimals_beside_0(low: float, high: float, decimals: int) -> int:
+    """As many decimals as an interval needs that leaves out 0, so that it is written without 0.
+
+    >>> decimals_beside_0(-1.239, -0.078, 1), decimals_beside_0(-1.2, 0.0, 1)
+    (2, 1)
+    """
+    while decimals < _MOST_BESIDE_0 and (low > 0 or high < 0):
+        down, up = outwards(low, high, decimals)
+        if down > 0 or up < 0:
+            break
+        decimals += 1
+    return decimals
 
 
 def decimals_of_number(width: float) -> int:

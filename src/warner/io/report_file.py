@@ -518,10 +518,9 @@ def tally_file(
         raise file.wrong_number()
     if by:
         warn_of_groups(next(iter(tallies.values())))
-    return {
-        name: tally.marked(file.simulation).per_person(file.reports_per_person).of_round(file.round)
-        for name, tally in tallies.items()
-    }
+    tallies = {name: tally.marked(file.simulation).about(name) for name, tally in tallies.items()}
+    most = file.reports_per_person
+    return {name: tally.per_person(most).of_round(file.round) for name, tally in tallies.items()}
 
 
 @contextmanager

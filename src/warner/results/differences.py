@@ -50,6 +50,7 @@ from warner._core.progress import steps
 from warner._core.survey_design import SurveyDesign
 from warner._core.table import MOST, Column, Table, Tabular, as_text
 from warner._core.text import (
+    decimals_beside_0,
     decimals_of_number,
     decimals_of_percent,
     meant,
@@ -328,9 +329,14 @@ class Differences(Tabular):
             texts = {key: f"{key} in words" for key in figures}
             columns = [replace(c, shown=texts.get(c.key, "")) for c in columns]
             columns.append(Column("is_share", unit="data"))
+            alike_rows: dict[Any, list[dict[str, Any]]] = {}
+            for row in rows:
+                alike_rows.setdefault(row["value"], []).append(row)
+            decimals = {value: decimals_of_differences(r) for value, r in alike_rows.items()}
+            written = [figures_of_difference(row, decimals[row["value"]]) for row in rows]
             rows = [
-                row | dict(zip(texts.values(), figures_of_difference(row), strict=True))
-                for row in rows
+                row | dict(zip(texts.values(), each, strict=True))
+                for row, each in zip(rows, written, strict=True)
             ]
         notes = [
             self.chosen,
@@ -1219,10 +1225,15 @@ _BEYOND = (
 def decimals_of_differences(rows: Sequence[Mapping[str, Any]]) -> int:
     """As many as the narrowest interval warrants, as of shares and of numbers elsewhere."""
     widths = [row["high"] - row["low"] for row in rows]
-    return decimals_of_percent(widths) if rows[0]["is_share"] else decimals_of_number(min(widths))
+    scale, decimals = 1, decimals_of_number(min(widths))
+    if rows[0]["is_share"]:
+        scale, decimals = 100, decimals_of_percent(widths)
+    return max(decimals_beside_0(scale * r["low"], scale * r["high"], decimals) for r in rows)
 
 
-def figures_of_difference(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
+def figures_of_difference(
+    row: Mapping[str, Any], decimals: int | None = None
+) -> tuple[str, str, str, str]:
     """Both numbers, their difference and its interval as texts with the same decimals.
 
     The difference is rounded by itself: that of two rounded numbers can be further off.
@@ -1238,7 +1249,7 @@ def figures_of_difference(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
     scale, unit = (100, " %") if row["is_share"] else (1, "")
     keys = ("estimate", "reference_estimate", "difference", "low", "high")
     a, b, d, low, high = (scale * float(row[key]) for key in keys)
-    decimals = decimals_of_differences([row])
+    decimals = decimals_of_differences([row]) if decimals is None else decimals
     low, high = outwards(low, high, decimals)
     points = " points" if row["is_share"] else ""
     difference = f"{d:+.{decimals}f}"

@@ -165,7 +165,7 @@ def test_errors_of_properties_and_of_private_names_stay() -> None:
         (lambda: REPORTS + REPORTS, ["mechanism.tally(first) + mechanism.tally(second)"]),
         (lambda: DEVICE.randomize({"no"}), ["got a set", "a set holds equal answers"]),
         (lambda: DEVICE.tally(REPORTS, groupby=1), ["Is 'by' meant?"]),  # type: ignore[call-arg]
-        (lambda: warner.regress(REPORTS, data={}), ["Is 'covariates' meant?"]),
+        (lambda: warner.regress(REPORTS, data={}), ["Is 'covariates' meant? Reports come first"]),
         (lambda: warner.Tally.from_tallies("week", DEVICE.tally(REPORTS)), ["north"]),
         (lambda: RESULT.plot(figsize=(6, 4)), ["Is 'width' meant"]),
         (lambda: RESULT.plot(label="x"), ["has no argument 'label'", "Is 'labels' meant?"]),

@@ -254,3 +254,11 @@ def test_a_column_with_one_value_does_not_show_the_order_of_others(here: Path) -
     assert COIN.tally(reports, {"week": [4] * 40}).n == 40
     with pytest.raises(ArgumentError, match="got 'ward', which"):
         COIN.tally(reports, {"week": [4] * 40, "ward": ["n", "s"] * 20})
+
+
+def test_all_tallies_of_a_file_by_groups_are_no_groups(here: Path) -> None:
+    ward = PublicColumn(Categorical(["n", "s"]), ["n", "s"] * 200)
+    io.write_reports({"a": COIN.randomize(["no", "yes"] * 200)}, "r.parquet", public={"ward": ward})
+    for use in (warner.estimate, warner.compare_groups):
+        with pytest.raises(ArgumentTypeError, match=r"Pass the tally of one: tallies\['a'\]"):
+            use(io.tally_file("r.parquet", ["ward"]))

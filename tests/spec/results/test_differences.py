@@ -28,6 +28,7 @@ from warner import (
     compare_groups,
     estimate,
 )
+from warner._core.table import Column
 from warner.domains import Items, Product
 from warner.domains.derived import Optional
 from warner.errors import (
@@ -540,6 +541,28 @@ def test_a_table_of_means_rounds_as_its_sentences_do(of: Any) -> None:
         assert all(text in str(found) for found in both for text in _texts(found))
         higher = max(both, key=lambda found: found.rows()[0]["difference"])
         assert _texts(higher)[3].replace("+", "") in higher.text
+
+
+def test_an_interval_that_leaves_out_0_is_written_without_0() -> None:
+    """Rejects -1.3 to +0.0 for -1.239 to -0.078, and other decimals in the next row."""
+    means = {"estimate": 1.0, "reference_estimate": 1.66, "difference": -0.66, "is_share": False}
+    assert figures_of_difference(means | {"low": -1.239, "high": -0.078})[3] == "-1.24 to -0.07"
+    assert figures_of_difference(means | {"low": -1.239, "high": 0.0})[3] == "-1.3 to +0.0"
+    share = {"estimate": 0.4, "reference_estimate": 0.5, "difference": -0.1, "is_share": True}
+    assert figures_of_difference(share | {"low": -0.21, "high": -0.004})[3] == "-21.0 to -0.4"
+    points = Column("interval", unit="points", ends=("low", "high"))
+    assert points.cells([{"low": 0.002, "high": 0.31}]) == ["+0.2 to +31.0\N{NO-BREAK SPACE}points"]
+    found = compare_groups(
+        drawn(5, [300, 4000, 400], RandomizedResponse(Integers(0, 3), 3.0)), of="mean"
+    )
+    cells = [row for row in str(found).splitlines() if " to " in row and "mean" in row]
+    assert len({len(cell.split()[-2].partition(".")[2]) for cell in cells}) == 1 < len(cells)
+
+
+def test_calls_that_compare_some_groups_by_place_are_told_of_between() -> None:
+    groups: Any = drawn(5, [300, 400])
+    with pytest.raises(TypeError, match=r"write compare_groups\(a, between=\[\.\.\.\]\)"):
+        compare_groups(groups, "a", "b")  # type: ignore[call-overload]
 
 
 def _texts(found: Any) -> tuple[str, ...]:

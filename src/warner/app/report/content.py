@@ -259,7 +259,7 @@ def table_of_differences(
                 signed(end, decimals) for end in outwards(number["low"], number["high"], decimals)
             ),
             "p": shown_p(row["p_holm"]).removeprefix("p ").removeprefix("= "),
-            **(of_both(row) if result.of == "numbers" else {}),
+            **(of_both(row, decimals) if result.of == "numbers" else {}),
         }
         for row, number in zip(rows, scaled, strict=True)
     ]
@@ -274,9 +274,9 @@ def table_of_differences(
     return Table(columns, shown, title=caption)
 
 
-def of_both(row: Row) -> dict[str, str]:
+def of_both(row: Row, decimals: int) -> dict[str, str]:
     """The two numbers that a difference is of, and the difference."""
-    texts = figures_of_difference(row)
+    texts = figures_of_difference(row, decimals)
     figure = texts[2].removesuffix(" points").replace("-", "\N{MINUS SIGN}")
     return {"of group": texts[0], "of reference": texts[1], "figure": figure}
 
