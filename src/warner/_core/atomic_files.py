@@ -150,7 +150,11 @@ def whole_file(path: str | os.PathLike[str], replace: bool = True) -> Iterator[s
         finally:
             if (record := _RECORD.get()) is not None:
                 # The temporary file is gone once it has the name, or has both names.
-                is_whole = copied or not os.path.exists(temporary) or _are_one(temporary, target)
+                is_whole = (
+                    copied
+                    or not os.path.exists(temporary)
+                    or (target.exists() and os.path.samefile(temporary, target))
+                )
                 (record.whole if is_whole else record.stopped).append(str(path))
                 if is_whole and exists:
                     record.replaced.append(str(path))
@@ -172,10 +176,6 @@ def _put_first(temporary: str, target: Path) -> None:
         os.unlink(temporary)
         return
     raise _is_there(target)
-
-
-def _are_one(path: str, other: Path) -> bool:
-    return other.exists() and os.path.samefile(path, other)
 
 
 def to_disk(path: str | Path) -> None:

@@ -59,13 +59,13 @@ def note(text: str) -> None:
     lines = visible(text).split("\n")
     if sys.stderr.isatty():
         width = _line_width(sys.stderr)
-        lines = [line if line[:1] == " " else _folded(line, width) for line in lines]
+        lines = [
+            line
+            if line[:1] == " "
+            else fill(line, width, break_on_hyphens=False, break_long_words=False)
+            for line in lines
+        ]
     click.echo("\n".join(lines), err=True)
-
-
-def _folded(line: str, width: int) -> str:
-    """A sentence in lines of a width, in which addresses stay whole."""
-    return fill(line, width, break_on_hyphens=False, break_long_words=False)
 
 
 def warning(text: str) -> None:

@@ -107,7 +107,7 @@ def _answers(
     refused = _Refused()
     for batch, row in _parts(path, names, size, bare):
         answers = {
-            name: refused.collect(partial(_encoded, taker, batch, _column(name), row))
+            name: refused.collect(partial(_encoded, taker, batch, name.partition(_READ_BY)[0], row))
             for name, taker in takers.items()
         }
         if refused:
@@ -117,11 +117,6 @@ def _answers(
             watch(batch)
         yield answers, rows
     refused.raise_them(names, bare)
-
-
-def _column(name: str) -> str:
-    """The attribute of an answer, whose name may say by which mechanism it is read."""
-    return name.partition(_READ_BY)[0]
 
 
 def nobody(name: str) -> EmptyError:

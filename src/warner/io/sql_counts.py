@@ -210,7 +210,10 @@ class CountsTable:
         indices = {}
         for i, (name, domain) in enumerate(by.items()):
             texts = [
-                None if key[i] in _NULLS and not _has(domain, key[i]) else key[i] for key in keys
+                None
+                if key[i] in _NULLS and key[i] not in domain.spec().get("values", [])
+                else key[i]
+                for key in keys
             ]
             if None in texts:
                 rule = f"column {name!r} has rows without a value"
@@ -267,11 +270,6 @@ class CountsTable:
                 raise FileError(where, rule, None, remedy)
             rule = f"counts {some:,} reports, but the table has {all_rows:,} rows"
             raise FileError(where, rule, None, _WHOLE_RESULT)
-
-
-def _has(domain: Domain, text: str) -> bool:
-    """Whether a text is a declared label, such as NULL."""
-    return text in domain.spec().get("values", [])
 
 
 def _is_mark(attribute: str, name: str) -> bool:

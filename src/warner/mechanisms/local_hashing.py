@@ -130,7 +130,10 @@ class LocalHashing(Mechanism):
         if seeds is None:
             self._functions = _FieldFunctions.of(domain.size, self.buckets, prime, whole_reports)
         else:
-            _refuse_with_seeds(prime, whole_reports)
+            for name, value in (("prime", prime), ("whole_reports", whole_reports)):
+                if value is not None:
+                    rule = "cannot be used with the argument seeds"
+                    raise ArgumentError(name, rule, show(value), f"Leave out {name} or seeds")
             self._functions = _Pool(domain.size, self.buckets, seeds)
         self.seeds, self.prime = self._functions.seeds, self._functions.prime
         self.schema = self._functions.schema
@@ -312,10 +315,3 @@ def _checked_prime(prime: int, size: int) -> int:
         remedy = f"Pass {next_suitable(max(number, size))}, for example"
         raise ArgumentError("prime", rule, show(number), remedy)
     return number
-
-
-def _refuse_with_seeds(prime: int | None, whole_reports: bool | None) -> None:
-    for name, value in (("prime", prime), ("whole_reports", whole_reports)):
-        if value is not None:
-            rule = "cannot be used with the argument seeds"
-            raise ArgumentError(name, rule, show(value), f"Leave out {name} or seeds")

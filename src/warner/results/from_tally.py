@@ -684,11 +684,10 @@ def label(key: Key) -> str:
     """
     from warner._core.table import as_text
 
-    return ", ".join(as_text(value) if _plain(value) else str(value) for value in key)
-
-
-def _plain(value: Any) -> bool:
-    return value is None or isinstance(value, str | int | float | bool)
+    return ", ".join(
+        as_text(value) if isinstance(value, str | int | float | None) else str(value)
+        for value in key
+    )
 
 
 def _questions(attributes: str | Sequence[str] | None) -> tuple[str, ...]:
