@@ -70,6 +70,7 @@ from warner.io.parquet_format import (
     interruptible,
     is_remote,
     redacted_address,
+    refuse_damaged,
     rows_of,
 )
 from warner.io.public_values import holds_integers, remedy_of
@@ -423,6 +424,9 @@ def tally_foreign(
     with _near(file, used) as near, connection() as database:
         if texts and starts:
             database.register(_DECODED, decoded)
+        beside_numbers = near._texts | near._bytes | set(near.names).intersection(by or ())
+        for path in near.streams:
+            refuse_damaged(path, list(beside_numbers.intersection(used)))
         for name, mechanism in steps(list(counted.items()), "counting attributes"):
             words = mechanism.code_of_look if mechanism.is_on_paper else {}
             read = partial(_relation, database, near, named[name], by or {}, beside, words)

@@ -179,21 +179,34 @@ def test_who_says_that_all_reports_are_of_the_study_is_not_warned_each_night(
     assert "chance cannot explain" in done.stderr
 
 
-def test_a_page_that_does_not_fit_its_checksum_is_refused(folder: Path) -> None:
+@pytest.mark.parametrize("by", [(), ("--by", "day")], ids=["all", "by day"])
+@pytest.mark.parametrize("damaged", ["said", "day"])
+@pytest.mark.parametrize("kind", ["int32", "float32"])
+def test_a_page_that_does_not_fit_its_checksum_is_refused(
+    folder: Path, by: tuple[str, ...], damaged: str, kind: str
+) -> None:
     """Rejects counts of reports that were changed on a disk or on their way, bit by bit."""
-    said = pa.array(np.array(REPORTS["setting"].columns["report"]), pa.int32())
+    said = np.array(REPORTS["setting"].columns["report"]).astype(kind)
+    days = np.arange(len(said), dtype=np.int32) % 7 + 20_000
+    table = pa.table({"said": said, "day": pa.array(days).cast(pa.date32())})
     options: dict[str, Any] = {"compression": "none", "use_dictionary": False}
-    counted = ("--study", "setting.toml", "--column", "setting=said", "-o", "t.json")
-    Path("setting.toml").write_text(STUDY[: STUDY.index("[attributes.long]")])
-    pa.parquet.write_table(
-        pa.table({"said": said}), "whole.parquet", write_page_checksum=True, **options
-    )
+    counted = ("--study", "setting.toml", "--column", "setting=said", *by, "-o", "t.json")
+    questions = STUDY[: STUDY.index("[attributes.long]")]
+    Path("setting.toml").write_text(f'{questions}[public.day]\ndates = "day"\n')
+    pa.parquet.write_table(table, "whole.parquet", write_page_checksum=True, **options)
     run("tally", "whole.parquet", *counted)
-    data = Path("whole.parquet").read_bytes()
-    place = data.index(np.array(said).tobytes())
-    Path("changed.parquet").write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
-    done = run("tally", "changed.parquet", *counted, ok=False)
-    assert "changed.parquet: has a part that was damaged" in done.stderr
+    data = bytearray(Path("whole.parquet").read_bytes())
+    place = data.index((said if damaged == "said" else days).tobytes())
+    # Another report that somebody can send, or another day.
+    if damaged == "day":
+        data[place] ^= 1
+    else:
+        other = place + 4 * int(np.flatnonzero(said != said[0])[0])
+        data[place : place + 4] = data[other : other + 4]
+    Path("changed.parquet").write_bytes(data)
+    done = run("tally", "changed.parquet", *counted, ok=bool(damaged == "day" and not by))
+    is_seen = "changed.parquet: has a part that was damaged" in done.stderr
+    assert is_seen is (damaged == "said" or bool(by))
 
 
 def test_a_missing_whole_number_of_pandas_is_no_damage(folder: Path) -> None:
