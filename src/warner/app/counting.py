@@ -30,6 +30,7 @@ from warner.app.new_study.text import listed
 from warner.app.terminal import note, plural, say, warning
 from warner.app.what_files_hold import (
     LEAVE_ONE_OUT,
+    RARE,
     CountsBefore,
     add_tallies,
     as_file,
@@ -337,7 +338,10 @@ class DuplicateCheck:
             before.require_new_groups(name, counted.tallies)
             # The seal of a file of warner counts its reports.
             if counted.foreign:
-                refuse_copies(name, counted.tallies)
+                # Of a single file, the test of the sum tells what may be chance.
+                refuse_copies(
+                    name, counted.tallies, RARE / self.many if self.many > 1 else NO_CHANCE
+                )
 
     def refuse_sums(self) -> None:
         """Refuse files with the counts of several others; arguments are compared when added."""

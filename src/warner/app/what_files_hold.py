@@ -55,8 +55,8 @@ if TYPE_CHECKING:
     from warner.studies.study import Study
 
 FILES = "file"  # what --by calls the column of the files themselves
-_RARE = 1e-3  # the probability below which equal counts are named
-_SELDOM = "Chance makes such equal counts in fewer than 1 of 1,000 cases"
+RARE = 1e-3  # the probability below which equal counts, and even ones, are named
+_SELDOM = "Chance makes such counts in fewer than 1 of 1,000 cases"
 _NAMED = 3  # files of many that a message names
 _NO_TWIN = 1e-15  # the same of counts that are looked for in many files, night after night
 ALL_FILES = "the sum of all files"
@@ -476,7 +476,7 @@ class CountsBefore:
             chance = math.prod(tally.chance_of_a_twin for tally in tallies.values())
             if (both and alone) or chance * pairs < NO_CHANCE:
                 raise _counted_twice(f"{other} and {path}")
-            if chance * pairs < _RARE:
+            if chance * pairs < RARE:
                 warning(
                     f"{other} and {path} have equal counts, and both were counted. {_SELDOM}. If "
                     "they hold the same reports, leave out one of the two files, and count again."
@@ -486,7 +486,7 @@ class CountsBefore:
     def require_no_sums(self) -> None:
         """Refuse files that have the counts of several others, as where files were compacted."""
         refused = self.sums.equal(NO_CHANCE)
-        if (equal := refused or self.sums.equal(_RARE)) is None:
+        if (equal := refused or self.sums.equal(RARE)) is None:
             return
         from warner.app.new_study.text import listed
         from warner.results.from_tally import label
@@ -554,21 +554,28 @@ def _counted_twice(both: str, where: str = "") -> ArgumentError:
     return ArgumentError("reports", "must not be counted twice", got, LEAVE_ONE_OUT)
 
 
-def refuse_copies(path: str, tallies: Mapping[str, Tally]) -> None:
-    """Refuse counts that are all even, or multiples of a number, as of reports that were copied."""
+def refuse_copies(path: str, tallies: Mapping[str, Tally], rare: float = RARE) -> None:
+    """Refuse counts that are all even, or multiples of a number, as of reports that were copied.
+
+    They are refused where it is no chance, and named where chance is below ``rare``.
+    """
     from warner.mechanisms.copies import counted_twice
 
     mechanisms = {name: from_header(tally.header) for name, tally in tallies.items()}
-    if (copies := counted_twice(mechanisms, tallies)) is None:
+    refused = counted_twice(mechanisms, tallies)
+    if (copies := refused or counted_twice(mechanisms, tallies, rare)) is None:
         return
     of = "" if copies.group == "all" else f" of {copies.group}"
     often = "twice" if copies.times == 2 else f"{copies.times} times"
-    rule = f"seems to hold each report {often}, because all counts{of} are {copies.seen_by}"
+    because = f"hold each report {often}, because all counts{of} are {copies.seen_by}"
     remedy = (
         "Look for files that were loaded twice, or copied under another name. Delete the copies, "
         "and count again. If there are no copies, add --allow-equal"
     )
-    raise FileError(path, rule, None, remedy)
+    if refused is None:
+        warning(f"{path} may {because}. {_SELDOM}. {remedy}.")
+        return
+    raise FileError(path, f"seems to {because}", None, remedy)
 
 
 def write_text(text: str, path: str) -> None:

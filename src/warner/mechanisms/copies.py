@@ -215,16 +215,18 @@ _TIMES = (2, 3, 5, 7)  # of 4 or 6 copies all counts are even
 
 
 def counted_twice(
-    mechanisms: Mapping[str, Randomiser], tallies: Mapping[str, Tally]
+    mechanisms: Mapping[str, Randomiser],
+    tallies: Mapping[str, Tally],
+    rare: float = NO_CHANCE,
 ) -> Copies | None:
-    """Which people were counted twice or more often, by the look of the tallies.
+    """Which people were counted twice or more often, where chance makes such tallies this rarely.
 
     Where a table holds each row d times, in any order, all counts are multiples of d.
     """
     first = next(iter(tallies.values()))
     if any(list(tally) != list(first) for tally in tallies.values()):
         # Questions of other groups of people are looked at one by one.
-        each = (counted_twice(mechanisms, {name: tally}) for name, tally in tallies.items())
+        each = (counted_twice(mechanisms, {n: tally}, rare) for n, tally in tallies.items())
         return next(filter(None, each), None)
     factors = np.gcd.reduce([tally.common_factors() for tally in tallies.values()])
     if (factors == 1).all():
@@ -237,7 +239,7 @@ def counted_twice(
         of_groups = np.array([numbers.setdefault(key[i], len(numbers)) for key in keys])
         wholes.append(([f"{column} {value}" for value in numbers], of_groups))
     looks = len(_TIMES) * (len(keys) + sum(len(names) for names, _ in wholes))
-    most = math.log(NO_CHANCE) - math.log(looks)
+    most = math.log(rare / looks)
     for times in _TIMES:
         multiples = factors % times == 0
         if not multiples.any():

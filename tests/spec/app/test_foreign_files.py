@@ -238,6 +238,33 @@ def test_a_file_that_holds_each_report_twice_is_refused_in_any_order(folder: Pat
     assert run(*counted, "--allow-equal").exit_code == 0
 
 
+def test_even_counts_that_chance_hardly_makes_are_a_warning(folder: Path) -> None:
+    """Rejects silence on 20 even counts, and a warning of 5, or of one file in a thousand."""
+    Path("apps.toml").write_text(
+        '[attributes.app]\nvalues = ["a", "b", "c", "d", "e"]\nmechanism = "RandomizedResponse"\n'
+        'epsilon = 1.0\n[public]\nregion = { values = ["n", "s", "e", "w"] }\n'
+        "half = { values = [1, 2] }\n"
+    )
+    Path("lake").mkdir()
+    rng = np.random.default_rng(3)
+    columns = {"app_report": 5, "region": list("nsew"), "half": [1, 2]}
+    rows = pa.table({name: rng.choice(values, 4000) for name, values in columns.items()})
+    pa.parquet.write_table(pa.concat_tables([rows, rows]), "lake/0.parquet")
+    counted = ("tally", "lake", "--study", "apps.toml", "--of-this-study", "-o", "t.json")
+    strict = ("-q", "--strict", *counted)
+    may = "may hold each report twice, because all counts are even numbers. Chance makes such"
+    said = run("-q", *counted, "--by", "region").stderr
+    assert said.count(f"WARNING: lake {may}") == said.count("WARNING") == 1
+    assert may in run(*strict, "--by", "region", ok=False).stderr
+    assert run(*strict, "--by", "region", "--allow-equal").stderr == ""
+    assert run(*strict).stderr == ""
+    for i in (1, 2):  # of other files, the sum is odd
+        pa.parquet.write_table(rows.slice(i, 1001 * i), f"lake/{i}.parquet")
+    assert run(*strict, "--by", "region").stderr == ""
+    said = run("-q", *counted, "--by", "region,half").stderr
+    assert said.count(f"lake/0.parquet {may}") == said.count("WARNING") == 1
+
+
 def test_columns_that_are_missing_are_named_beside_those_that_are_there(folder: Path) -> None:
     _write(TABLE)
     done = run("tally", "one.parquet", "--study", "study.toml", ok=False)
