@@ -424,9 +424,9 @@ def tally_foreign(
     with _near(file, used) as near, connection() as database:
         if texts and starts:
             database.register(_DECODED, decoded)
-        beside_numbers = near._texts | near._bytes | set(near.names).intersection(by or ())
-        for path in near.streams:
-            refuse_damaged(path, list(beside_numbers.intersection(used)))
+        by_column = [name for name in by or () if name in near.names]
+        for path in near.streams if by_column else ():  # once, and not for each attribute
+            refuse_damaged(path, by_column)
         for name, mechanism in steps(list(counted.items()), "counting attributes"):
             words = mechanism.code_of_look if mechanism.is_on_paper else {}
             read = partial(_relation, database, near, named[name], by or {}, beside, words)

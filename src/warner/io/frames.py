@@ -26,7 +26,7 @@ from warner._core.foreign_tables import ColumnNames, about_repeated, frame_of, h
 from warner._core.text import MADE_BY, meant
 from warner.domains import Domain
 from warner.domains.interval import Dates
-from warner.io.parquet_format import StreamedColumns
+from warner.io.parquet_format import StreamedColumns, refuse_damaged
 from warner.io.public_values import remedy_of
 from warner.io.stated_headers import StatedHeader
 from warner.mechanisms import Mechanism
@@ -651,6 +651,8 @@ class FrameSource:
         names = [name for columns in self._columns.values() for name in columns.names]
         forms = {columns.form for columns in self._columns.values()}
         every = list(dict.fromkeys([*by, *names]))
+        for path in self._files:
+            refuse_damaged(path, names)
         parts = batches(rows, every, _BLOCKS if "records" in forms else ROWS)
         if parts is not None:
             return parts

@@ -209,6 +209,26 @@ def test_a_page_that_does_not_fit_its_checksum_is_refused(
     assert is_seen is (damaged == "said" or bool(by))
 
 
+def test_a_damaged_page_is_refused_where_rows_are_read_in_parts(folder: Path) -> None:
+    """Rejects a comparison of checksums only where columns are counted in the database."""
+    Path("long.toml").write_text(STUDY.replace(STUDY[: STUDY.index("[attributes.long]")], ""))
+    columns = [f"long_bits_{i}" for i in range(3)]
+    options: dict[str, Any] = {"compression": "none", "use_dictionary": False}
+    pa.parquet.write_table(
+        TABLE.select(columns), "whole.parquet", write_page_checksum=True, **options
+    )
+    data = bytearray(Path("whole.parquet").read_bytes())
+    place = data.index(TABLE["long_bits_0"].to_numpy().tobytes())
+    for number in range(N):  # reports of the same number of ones
+        start = place + 8 * number
+        data[start] = int(f"{data[start]:08b}"[::-1], 2)
+    Path("changed.parquet").write_bytes(data)
+    counted = ("--study", "long.toml", "--keep-reports", "-o", "t.json")
+    run("tally", "whole.parquet", *counted)
+    said = run("tally", "changed.parquet", *counted, ok=False).stderr
+    assert "changed.parquet: has a part that was damaged" in said
+
+
 def test_a_missing_whole_number_of_pandas_is_no_damage(folder: Path) -> None:
     """Rejects the advice to copy a file again whose column of reports has NaN."""
     gaps = np.array(REPORTS["setting"].columns["report"], dtype=np.float64)
