@@ -445,14 +445,14 @@ def _refuse_common(parts: Mapping[str, dict[str, Tally]]) -> None:
         many = plural(len({m for m, *_ in of_path & marks[other]}), "file", "files")
         if AND_OTHERS in files[path] | files[other]:
             many = f"at least {many}"
-        got = f"{other} and {path}, which have the reports of {many} in common"
+        both = f"{other} and {path}, which have the reports of {many} in common"
         within = {
             marks[a] <= marks[b] and AND_OTHERS not in files[a]: a
             for a, b in ((path, other), (other, path))
         }
         which = f"Leave {within[True]} out" if True in within else "Count all files in one run"
         remedy = f"{which}. If their reports are from different people, add --allow-equal"
-        raise ArgumentError("reports", "must not be counted twice", got, remedy)
+        raise ArgumentError(both, "must not be counted twice", None, remedy)
 
 
 @dataclass
@@ -494,20 +494,20 @@ class CountsBefore:
         few, many, key = equal
         of_group = f" in the group {label(key)}" if key else ""
         together = f"{listed(few, _NAMED)} together" if len(few) > 1 else few[0]
-        got = (
+        same = (
             f"{together}, with the same counts{of_group} as {len(many):,} others together: "
             f"{listed(many, _NAMED)}"
         )
         one = "the first ones" if len(few) > 1 else few[0]
         if refused is None:
             warning(
-                f"These reports may be counted twice: {got}. {_SELDOM}. If they are the same "
+                f"These reports may be counted twice: {same}. {_SELDOM}. If they are the same "
                 f"reports, leave out {one} or the {len(many):,} others, and count again."
             )
             return
         different = "If their reports are from different people, add --allow-equal"
         remedy = f"Leave out {one} or the {len(many):,} others. {different}"
-        raise ArgumentError("reports", "must not be counted twice", got, remedy)
+        raise ArgumentError(same, "must not be counted twice", None, remedy)
 
     def require_new_groups(self, path: str, tallies: Mapping[str, Tally]) -> None:
         """Refuse a group with the counts of another, whatever its name, that are no chance."""
@@ -550,8 +550,8 @@ class CountsBefore:
 
 def _counted_twice(both: str, where: str = "") -> ArgumentError:
     """The error of two inputs, or of two groups, that are most likely of the same people."""
-    got = f"{both}, which have equal counts{where}"
-    return ArgumentError("reports", "must not be counted twice", got, LEAVE_ONE_OUT)
+    which = f"{both}, which have equal counts{where}"
+    return ArgumentError(which, "must not be counted twice", None, LEAVE_ONE_OUT)
 
 
 def refuse_copies(path: str, tallies: Mapping[str, Tally], rare: float = RARE) -> None:

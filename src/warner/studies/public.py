@@ -155,6 +155,11 @@ def declared(
     if isinstance(name, str) and name in secret:
         raise secret_column(where, name, public)
     remedy = f"Declare the column in the study: [public.{name}] and its values"
+    for column, domain in public.items():
+        if isinstance(domain, Dates) and domain.unit == name:
+            remedy = f"The study counts the column {column} by {name}: write {column}"
+    if name == "":
+        remedy = "Write the names with commas and no blanks, such as ward,week"
     raise unknown(where, name, public, "the public columns of the study", remedy)
 
 

@@ -59,7 +59,7 @@ def test_equal_counts_are_refused_and_their_removal_is_enough(lake: Path) -> Non
     pq.write_table(pq.read_table("lake/a.parquet"), "lake/c.parquet", compression="gzip")
     names = [f"lake/{name}.parquet" for name in "abc"]
     done = tally(*names, *KEEP, ok=False)
-    assert "got lake/a.parquet and lake/c.parquet, which have equal counts" in done.stderr
+    assert "lake/a.parquet and lake/c.parquet, which have equal counts" in done.stderr
     tally(*names[:2], *KEEP)
     # Two folders with the same reports, cut otherwise: either can be left out.
     for folder, cut in (("one", 10), ("two", 30)):

@@ -184,7 +184,7 @@ def test_a_running_total_knows_the_files_that_it_holds(lake: Path) -> None:
     for later in ("w37", "again"):
         for command in ("merge", "estimate"):
             done = run(command, "u.json", f"{later}.json", ok=False)
-            said = f"got u.json and {later}.json, which have the reports of 1 file in common. Leave"
+            said = f"u.json and {later}.json, which have the reports of 1 file in common: must not be counted twice. Leave"
             assert (
                 f"{said} {later}.json out. If their reports are from different people, add --allow-equal"
                 in done.stderr
@@ -192,12 +192,15 @@ def test_a_running_total_knows_the_files_that_it_holds(lake: Path) -> None:
     run("merge", "w37.json", "w38.json", "-o", "v.json")
     done = run("merge", "u.json", "v.json", ok=False)
     assert (
-        "have the reports of 1 file in common. Count all files in one run. If their reports are from"
+        "have the reports of 1 file in common: must not be counted twice. Count all files in one run. If their reports are from"
         in done.stderr
     )
     run("merge", "u.json", "w38.json", "-o", "all.json")
     done = run("merge", "all.json", "v.json", ok=False)
-    assert "have the reports of 2 files in common. Leave v.json out" in done.stderr
+    assert (
+        "have the reports of 2 files in common: must not be counted twice. Leave v.json out"
+        in done.stderr
+    )
     run("merge", "u.json", "w37.json", "--allow-equal")
 
 
@@ -294,7 +297,7 @@ def test_few_people_who_report_the_same_are_no_file_that_was_counted(lake: Path)
     # u.json knows of w36.json alone, and is no part of w.json.
     done = run("merge", "u.json", "w.json", ok=False)
     assert (
-        "have the reports of at least 1 file in common. Count all files in one run. If their reports"
+        "have the reports of at least 1 file in common: must not be counted twice. Count all files in one run. If their reports"
         in done.stderr
     )
 

@@ -173,7 +173,7 @@ def test_a_group_of_two_results_is_refused() -> None:
     )
     said = " ".join(_tally(*both, ok=False).split())
     assert (
-        "all.csv and s.csv, which have equal counts in the group south. Leave out one of the two files"
+        "all.csv and s.csv, which have equal counts in the group south: must not be counted twice. Leave out one"
         in said
     )
     _tally(*both, "--allow-equal")

@@ -318,6 +318,13 @@ def test_what_does_not_belong_to_the_study_is_refused() -> None:
             ArgumentError, match="must be one of the public columns of the study: week, ward"
         ):
             TWO_QUESTIONS.tally(frame, by)
+    by_week = Study.parse(
+        '[attributes.a]\nvalues = ["x", "y"]\nmechanism = "RandomizedResponse"\n'
+        'epsilon = 1.0\n[public.day]\ndates = "week"\n'
+    )
+    for name, remedy in (("week", "counts the column day by week: write day"), ("", "no blanks")):
+        with pytest.raises(ArgumentError, match=remedy):
+            by_week.tally(frame, name)
     with pytest.raises(ArgumentTypeError, match=r"\{name: values\}; got a list"):
         TWO_QUESTIONS.tally(REPORTS, ["week"])
     with pytest.raises(ReportError, match="'week': must have a declared value"):
