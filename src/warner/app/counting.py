@@ -337,11 +337,9 @@ class DuplicateCheck:
             before.require_new(name, counted.tallies, alone, pairs)
             before.require_new_groups(name, counted.tallies)
             # The seal of a file of warner counts its reports.
-            if counted.foreign:
-                # Of a single file, the test of the sum tells what may be chance.
-                refuse_copies(
-                    name, counted.tallies, RARE / self.many if self.many > 1 else NO_CHANCE
-                )
+            if counted.foreign:  # of a single file, the sum tells what may be chance
+                rare = RARE / self.many if self.many > 1 else NO_CHANCE
+                refuse_copies(name, counted.tallies, rare)
 
     def refuse_sums(self) -> None:
         """Refuse files with the counts of several others; arguments are compared when added."""

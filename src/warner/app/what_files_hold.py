@@ -555,10 +555,7 @@ def _counted_twice(both: str, where: str = "") -> ArgumentError:
 
 
 def refuse_copies(path: str, tallies: Mapping[str, Tally], rare: float = RARE) -> None:
-    """Refuse counts that are all even, or multiples of a number, as of reports that were copied.
-
-    They are refused where it is no chance, and named where chance is below ``rare``.
-    """
+    """Refuse counts that are all even, or multiples of a number; those that may be chance warn."""
     from warner.mechanisms.copies import counted_twice
 
     mechanisms = {name: from_header(tally.header) for name, tally in tallies.items()}

@@ -47,7 +47,10 @@ def test_a_file_that_was_compacted_is_not_counted_beside_its_parts(
         names = ", ".join(f"lake/part-{i:02}.parquet" for i in those[:3])
         names += ", and 1 more" * (len(those) > 3)
         said = f"lake/compact.parquet, with the same counts as {len(those)} others together:"
-        assert f"{said} {names}. Leave out lake/compact.parquet or the" in done.stderr
+        assert (
+            f"{said} {names}: must not be counted twice. Leave out lake/compact.parquet or the"
+            in done.stderr
+        )
         assert not Path("t.json").exists()
     tally("lake", *options, "--allow-equal")
     Path("lake/compact.parquet").unlink()
@@ -115,7 +118,10 @@ def test_all_groups_together_tell_a_compacted_file_that_no_group_tells(lake: Pat
     done = tally("lake", "--by", "region,day", "--of-this-study", ok=False)
     said = "lake/compact.parquet, with the same counts as 8 others together: lake/day=2026-11-02/"
     assert said in done.stderr
-    assert "part-0.parquet, and 5 more. Leave out lake/compact.parquet or the 8 o" in done.stderr
+    assert (
+        "part-0.parquet, and 5 more: must not be counted twice. Leave out lake/compact.parquet or the 8 o"
+        in done.stderr
+    )
     tally("lake", "--by", "region,day", "--of-this-study", "--allow-equal")
     # Nor are the files of one region told alone, of which there are two.
     Path("lake/compact.parquet").unlink()
@@ -235,9 +241,7 @@ def test_a_tally_without_files_is_known_by_counts_that_are_no_chance(lake: Path)
     for name in "ab":
         digits.tally(digits.reports(_RNG.integers(0, 40, 5000))).save(f"{name}.json")
     run("merge", "a.json", "b.json", "-o", "u.json")
-    assert (
-        "got u.json and b.json, which have the" in run("merge", "u.json", "b.json", ok=False).stderr
-    )
+    assert "u.json and b.json, which have the" in run("merge", "u.json", "b.json", ok=False).stderr
 
 
 def test_sums_that_are_equal_by_chance_are_no_copies() -> None:
@@ -316,7 +320,7 @@ def test_a_sum_of_more_files_than_it_remembers_is_no_part_of_another(
         assert AND_OTHERS in (first + second.of_others()).files
     with pytest.raises(
         ArgumentError,
-        match=r"of at least 100 files in common\. Count all files in one run. If their reports are from",
+        match=r"of at least 100 files in common: must not be counted twice. Count all files in one run. If their reports are from",
     ):
         refuse_equal({"total": {"a": total}, "late": {"a": late}}, False)
     assert parse_tallies(dump_tallies({"a": total}).encode(), "t")["a"].files == total.files
