@@ -150,11 +150,8 @@ def whole_file(path: str | os.PathLike[str], replace: bool = True) -> Iterator[s
         finally:
             if (record := _RECORD.get()) is not None:
                 # The temporary file is gone once it has the name, or has both names.
-                is_whole = (
-                    copied
-                    or not os.path.exists(temporary)
-                    or (target.exists() and os.path.samefile(temporary, target))
-                )
+                is_gone = copied or not os.path.exists(temporary)
+                is_whole = is_gone or (target.exists() and os.path.samefile(temporary, target))
                 (record.whole if is_whole else record.stopped).append(str(path))
                 if is_whole and exists:
                     record.replaced.append(str(path))

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from textwrap import fill, wrap
 from typing import Any, TextIO
 
@@ -58,13 +59,11 @@ def note(text: str) -> None:
     """
     lines = visible(text).split("\n")
     if sys.stderr.isatty():
-        width = _line_width(sys.stderr)
-        lines = [
-            line
-            if line[:1] == " "
-            else fill(line, width, break_on_hyphens=False, break_long_words=False)
-            for line in lines
-        ]
+        # Addresses stay whole.
+        fold = partial(
+            fill, width=_line_width(sys.stderr), break_on_hyphens=False, break_long_words=False
+        )
+        lines = [line if line[:1] == " " else fold(line) for line in lines]
     click.echo("\n".join(lines), err=True)
 
 

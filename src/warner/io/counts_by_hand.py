@@ -947,7 +947,9 @@ def remedy_of_words(
 ) -> str:
     """What to do with cells that are no words of the card, without what stands in them."""
     written = [text for text in others if text]
-    if written and all(map(_means_no_answer, written)):  # also where it looks like a word
+    # A code of a missing answer, such as -99, or .a in Stata, also where it looks like a word.
+    coded = [as_number(t, False) in CODES_OF_MISSING or _OF_STATA.fullmatch(t) for t in written]
+    if coded and all(coded):
         return IF_NO_ANSWER
     # The card is no secret: its word that is nearest says nothing more of what stands there.
     card = [*mechanism.report_words, *mechanism.reads_as]
@@ -981,11 +983,6 @@ def remedy_of_words(
         codes = [f"{code} for {word}" for code, word in enumerate(words)]
         remedy += f". Only these codes are understood: {', '.join(codes[:-1])} and {codes[-1]}"
     return remedy
-
-
-def _means_no_answer(text: str) -> bool:
-    """Whether a cell is a code of a missing answer, such as -99, or .a in Stata."""
-    return as_number(text, False) in CODES_OF_MISSING or bool(_OF_STATA.fullmatch(text))
 
 
 def _misspelt(text: str, card: Sequence[str]) -> str | None:

@@ -310,17 +310,12 @@ def connection() -> duckdb.DuckDBPyConnection:
     """A database of its own: settings and errors stay apart from the shared default connection."""
     shared, system = _SHARED.get(), _SYSTEM.get()
     database = duckdb.connect(":memory:") if shared is None else shared.cursor()
-    if system is not None:
-        _register(database, system)
+    if system is not None:  # by it alone, and by no other of its protocols
+        names = [system.protocol] if isinstance(system.protocol, str) else system.protocol
+        for name in set(names) & set(database.list_filesystems()):
+            database.unregister_filesystem(name)
+        database.register_filesystem(system)
     return database
-
-
-def _register(database: duckdb.DuckDBPyConnection, system: Any) -> None:
-    """Let a database read by a file system of fsspec, and by no other of its protocols."""
-    names = [system.protocol] if isinstance(system.protocol, str) else system.protocol
-    for name in set(names) & set(database.list_filesystems()):
-        database.unregister_filesystem(name)
-    database.register_filesystem(system)
 
 
 @contextmanager

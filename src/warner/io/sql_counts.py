@@ -209,12 +209,8 @@ class CountsTable:
         keys = list(dict.fromkeys(row.key for row in rows if row.reports))
         indices = {}
         for i, (name, domain) in enumerate(by.items()):
-            texts = [
-                None
-                if key[i] in _NULLS and key[i] not in domain.spec().get("values", [])
-                else key[i]
-                for key in keys
-            ]
+            nulls = set(_NULLS).difference(domain.spec().get("values", []))
+            texts = [None if key[i] in nulls else key[i] for key in keys]
             if None in texts:
                 rule = f"column {name!r} has rows without a value"
                 raise ReportError(self.path, rule, None, "Leave these rows out of the table")

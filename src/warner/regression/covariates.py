@@ -504,9 +504,8 @@ def check_independent(names: tuple[str, ...], triangle: FloatArray) -> None:
     null = directions[values <= _TOLERANCE * max(float(values[0]), 1e-300)]
     if not len(null):
         return
-    concerned = [
-        name for name, entries in zip(names, null.T, strict=True) if np.abs(entries).max() > 1e-6
-    ]
+    largest = np.abs(null).max(axis=0)
+    concerned = [name for name, size in zip(names, largest, strict=True) if size > 1e-6]
     listed = ", ".join(repr(name) for name in concerned[:8]) + ", ..." * (len(concerned) > 8)
     rule = f"columns {listed} are collinear: one of them can be computed from the others"
     raise ArgumentError("covariates", rule, None, "Leave out one of these columns")

@@ -205,7 +205,9 @@ def facets(
         data.append({**figures, "value": value, "label": labels[_group(row, names)]})
         if time is not None:
             path = [visible(str(row[name])) for name in names if name != time]
-            when = dates.get(row[time]) or _cell(row[time])
+            when = dates.get(row[time]) or (
+                row[time] if isinstance(row[time], str | int | float) else str(row[time])
+            )
             data[-1] |= {"when": when, "path": folded(", ".join(path))}
     shown = values
     if len(values) > most:
@@ -342,11 +344,6 @@ def _whole_range(data: list[dict[str, Any]]) -> Any:
     except WarnerError:  # other texts, such as quarters
         return texts
     return unit.decode(range(index[0], index[-1] + 1))
-
-
-def _cell(value: Any) -> Any:
-    """A time as JSON can hold it."""
-    return value if isinstance(value, str | int | float) else str(value)
 
 
 # -----------------------------------------------------------------------------------------------
