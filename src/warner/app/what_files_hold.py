@@ -687,13 +687,15 @@ def require_study_of_tallies(
 ) -> None:
     """Refuse a study file that says other questions, values, mechanisms or epsilons than tallies.
 
-    Of one question asked in two ways, as by phone and on paper, the study states one.
+    Of one question asked in two ways, as by phone and on paper, the study states one. Tallies of
+    more people than it plans are no error, but may have a number that is mistyped.
     """
     stated: dict[str, list[Mechanism]] = {}
     for group_study in study.by_group.values():
         for name, mechanism in group_study.mechanisms.items():
             for each in {name: None, **mechanism.attribute_domains}:
                 stated.setdefault(each, []).append(mechanism)
+    most = study.rounds * study.rows_per_person  # reports of one person
     for name, parts in tallies.items():
         mechanisms = [from_header(tally.header) for tally in parts]
         inside = [] if name in stated else list(mechanisms[0].attribute_domains)
@@ -703,6 +705,13 @@ def require_study_of_tallies(
                 raise MismatchError(path, rule, None, _THEIR_STUDY)
             counted = [_about(mechanism, name, each) for mechanism in mechanisms]
             _require_stated(counted, [_about(one, name, each) for one in stated[each]], each, path)
+        reports = sum(tally.n for tally in parts)
+        if (planned := study.collect.planned) and reports > planned * most:
+            warning(
+                f"{name}: {reports:,} reports, but {path} states people = {planned:,} in "
+                "[collect]. Check whether a number is mistyped, or people are counted twice. If "
+                "more people answered, correct the number in the study."
+            )
 
 
 _THEIR_STUDY = "Name the study of these reports"

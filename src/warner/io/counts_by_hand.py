@@ -29,7 +29,7 @@ from warner._core.checks import show
 from warner._core.errors import EmptyError, FileError, ReportError
 from warner._core.foreign_tables import repeated_block
 from warner._core.survey_design import CODES_OF_MISSING, code_of_missing
-from warner._core.text import look, meant, nearest
+from warner._core.text import canonical, look, meant, nearest
 from warner.domains import Categorical, Domain
 from warner.io.public_values import TOTALS, groups_in, indices_of_groups
 from warner.io.read_answers import (
@@ -54,7 +54,7 @@ _QUESTIONS = (ATTRIBUTE, "question", "questions")  # columns that name the quest
 DESIGN = "paper_design"  # a column of the table that comes with a sheet; others may lack it
 PART = "part"  # the column that a result of warner sql has, and a table by hand has not
 _COUNTS = (COUNT, "counts", "n", "people", "sheets", "number", "freq", "frequency")
-_ALL = ("n", "total", "all", "people", "asked", "count")  # columns of the people of a row
+_ALL = ("n", "total", "sum", "all", "people", "asked", "count")  # columns of the people of a row
 _COUNT = re.compile(r"[0-9.,]+ ?%?")  # a number, which may be no count
 _LIKE_NUMBER = re.compile(r"[-0-9.,% ]*")
 _DECIMAL_COMMA = re.compile(r"[0-9]+,[0-9]+")
@@ -63,7 +63,7 @@ _WHOLE = re.compile(r"[0-9]{1,18}([.]0{0,2})?")  # 1.000 can be a thousand
 _TRUTHS = {"true", "false"}
 _LEAST = 0.5  # of the cells of a column, from which on it is taken for what people said
 _BEGIN, _FIRST = 2**14, 20  # characters and lines of a file that show how it was saved
-_PER_CENT = 100
+_PER_CENT, _TINY = 100, 1e-9
 _EVERYBODY = {"all", "all people", "both", "everybody", "everyone", "alle"}  # or a label
 _MOST_NAMED = 3  # groups, or lines, in a sentence
 _FEWEST_IDS, _MOST_COPIES = 20, 4  # different rows, and copies of each, where a column is an id
@@ -134,10 +134,9 @@ class CountsByHand:
         """The tallies of all attributes: see :meth:`warner.io.sql_counts.CountsTable.tallies`."""
         if unknown := [name for name in self.by if name not in public]:
             rule = f"has a column {show(unknown[0])}, which is not a public column of the study"
-            remedy = (
-                meant(unknown[0], [ATTRIBUTE, *public])
-                or f"Declare it in the study, as [public.{unknown[0]}]"
-            )
+            declared = f"declare it in the study, as [public.{canonical(unknown[0])}]"
+            near = meant(unknown[0], [ATTRIBUTE, *public])
+            remedy = near or f"Remove the column, or {declared}"
             column = self.by.index(unknown[0])
             if {line.key[column] for line in self._lines} <= {*mechanisms}:
                 remedy = f"Rename the column {show(unknown[0])} to 'question'"
@@ -329,14 +328,12 @@ def as_long(
         return None
     if rest and (len(different) > 2 or not totals):
         rest = []  # the tally says which count is missing
-    others = [i for i in range(len(names)) if i not in (*of_word, *totals[:1])]
-    made: list[tuple[int, list[str]]] = []
+    counted: list[dict[str, int]] = []
     for number, cells in lines:
         where = f"{path}: line {number}"
         if len(cells) < len(names):
             remedy = "Write a cell for each column of the first line"
             raise FileError(where, "has too few cells", None, remedy)
-        key = [cells[i] for i in others]
         counts = {names[p].strip(): _people(where, names[p], cells[p].strip()) for p in of_word}
         if totals:
             whole, several = names[totals[0]], sum(counts.values())
@@ -348,8 +345,38 @@ def as_long(
                     where, rule, None, f"Correct the counts, or remove the column {whole}"
                 )
             counts |= dict.fromkeys(rest, total - several)
-        made += [(number, [*key, word, str(count)]) for word, count in counts.items()]
+        counted.append(counts)
+    others = [i for i in range(len(names)) if i not in (*of_word, *totals[:1])]
+    cells_of = {i: [cells[i] for _, cells in lines] for i in others}
+    others = [i for i in others if names[i] in by or not _follows(cells_of[i], counted)]
+    made = [
+        (number, [*(cells[i] for i in others), word, str(count)])
+        for (number, cells), counts in zip(lines, counted, strict=True)
+        for word, count in counts.items()
+    ]
     return [*(names[i] for i in others), VALUE, COUNT], made
+
+
+def _follows(cells: Sequence[str], counted: Sequence[Mapping[str, int]]) -> bool:
+    """Whether cells have the sum of the counts of their lines, or always one word's percentage.
+
+    >>> _follows(["33.3 %", "25"], [{"yes": 1, "no": 2}, {"yes": 1, "no": 3}])
+    True
+    """
+    texts = [cell.replace("%", "").strip().replace(",", ".") for cell in cells]
+    people = np.array([[*counts.values()] for counts in counted])  # (lines, words)
+    sums = people.sum(axis=1)
+    numbers = np.array(
+        [as_number(text, False) if n else 0 for text, n in zip(texts, sums, strict=True)],
+        dtype=float,
+    )
+    rounded = np.array([0.5 * 10.0 ** -len(text.partition(".")[2]) for text in texts])  # at most
+    shares = people / np.maximum(sums, 1)[:, None]
+    close = [numbers == sums]
+    for whole in (1, _PER_CENT):
+        least = np.minimum(rounded, 0.005 * whole) + _TINY  # a whole number is no rounded share
+        close += [*(np.abs(numbers - whole * of_word) <= least for of_word in shares.T)]
+    return any(each.all() for each in close)
 
 
 def _words_or_totals(
@@ -599,7 +626,8 @@ def read_said(
     columns_named = by if name is None else [*by, name]
     names, lines = _filled_lines(path, columns_named, mechanism.code_of_look)
     questions = [] if name is None else [name]
-    counted = as_long(path, names, lines, words_of([mechanism]), questions, by)
+    public_names = [*by, *(declared or ())]
+    counted = as_long(path, names, lines, words_of([mechanism]), questions, public_names)
     question: str | None
     left_out: Counter[tuple[str, ...]] = Counter()
     if counted is None:

@@ -324,7 +324,9 @@ class _Counts:
         return ReportError(text if is_here else f"{self.table.path}: {self.attribute}: {text}")
 
 
-def read_counts(path: str, mechanisms: Iterable[Mechanism] = ()) -> CountsTable | CountsByHand:
+def read_counts(
+    path: str, mechanisms: Iterable[Mechanism] = (), public: Sequence[str] = ()
+) -> CountsTable | CountsByHand:
     """Read the result of a counting statement, or counts by hand.
 
     Args:
@@ -332,6 +334,8 @@ def read_counts(path: str, mechanisms: Iterable[Mechanism] = ()) -> CountsTable 
             write it, or ``-`` for standard input; the cells are separated by commas, semicolons,
             tabs or bars. Counts by hand may be in an Excel file.
         mechanisms: for whose words of reports counts by hand may have a column each.
+        public: the names of public columns. Of counts by hand, other columns that have only the
+            sums or the percentages of the counts are left out.
 
     Raises:
         FileError: another table, or a number that is no count, by its line.
@@ -340,7 +344,7 @@ def read_counts(path: str, mechanisms: Iterable[Mechanism] = ()) -> CountsTable 
     if path != "-" and _begin(path).startswith(_EXCEL):
         names, cells_of = table_cells(path, (), partial(has_said, words))
         filled = [(line, cells) for line, cells in cells_of if "".join(cells).strip()]
-        excel = as_long(path, names, filled, words)
+        excel = as_long(path, names, filled, words, (), public)
         if excel is None:
             rule = (
                 "must have the columns value and count, or a column for each word that people said"
@@ -358,10 +362,9 @@ def read_counts(path: str, mechanisms: Iterable[Mechanism] = ()) -> CountsTable 
         )
         names = [name.strip() for name in next(lines, [])]
         numbered = [(first + lines.line_num, cells) for cells in lines if "".join(cells).strip()]
-        by_hand = (
-            None if "reports" in map(str.lower, names) else as_long(path, names, numbered, words)
-        )
-        if by_hand is not None:
+        if "reports" not in map(str.lower, names) and (
+            by_hand := as_long(path, names, numbered, words, (), public)
+        ):
             return CountsByHand(path, *by_hand)
         places, by = _places(path, names)
         while numbered and _SUMMARY.fullmatch(delimiter.join(numbered[-1][1]).strip()):

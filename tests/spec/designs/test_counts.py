@@ -902,6 +902,13 @@ _LONG = [["age", "value", "count"]] + [
 ]
 _WIDE = [["age", "same", "different"], *([age, *n] for age, n in _BY_AGE.items())]
 _WITH_TOTALS = [["n", "age", "Same"], *([sum(n), age, n[0]] for age, n in _BY_AGE.items())]
+_WITH_SUMS = [
+    ["age", "different", "same", "Sum", "% same", "Share", "All people"],
+    *(
+        [age, b, a, a + b, f"{100 * a / (a + b):.1f}", f"{b / (a + b):.2f}", a + b]
+        for age, (a, b) in _BY_AGE.items()
+    ),
+]
 _PEOPLE = [["id", "age", "said"]] + [
     [i, age, word]
     for i, (age, word) in enumerate(
@@ -918,7 +925,9 @@ _WRONG = [_PEOPLE[0], *([i, age, f"hiv{i}" if i % 3 else w] for i, age, w in _PE
 @pytest.mark.crossed(5)
 @pytest.mark.parametrize("name", ["counts.csv", "counts.xlsx"])
 @pytest.mark.parametrize(
-    "rows", [_LONG, _WIDE, _WITH_TOTALS, _PEOPLE, _CODES], ids=["long", "wide", "n", "people", "01"]
+    "rows",
+    [_LONG, _WIDE, _WITH_TOTALS, _WITH_SUMS, _PEOPLE, _CODES],
+    ids=["long", "wide", "n", "sums", "people", "01"],
 )
 def test_a_table_by_group_gives_the_estimates_of_its_groups(
     tmp_path: Path, rows: list[list[object]], name: str
@@ -936,9 +945,40 @@ def test_a_table_by_group_gives_the_estimates_of_its_groups(
         assert row["estimate"] == pytest.approx(min(max(unbiased, 0), 1), abs=0.02)
     together = _run("estimate", path, *design)
     assert "1,500 people, 990 same, 510 different" in together
+    assert "not used" not in together or "not used: age." in together
     assert ("0 = different, 1 = same" in together) == (rows is _CODES)
     compared = _run("estimate", path, *design, "--by", "age", "--compare-groups")
     assert "18-29" in compared and "chi-square" in compared
+
+
+def test_sums_and_percentages_beside_the_counts_of_a_study_are_set_aside(tmp_path: Path) -> None:
+    """Rejects a column of other numbers that is taken for them, and a public one that is lost."""
+    (tmp_path / "study.toml").write_text(
+        '[attributes.said]\nvalues = ["no", "yes"]\ndesign = "crosswise:1/4"\n'
+        '[collect]\npeople = 1499\n[public.age]\nvalues = ["18-29", "30-49", "50+"]\n'
+    )
+    options = ["--study", str(tmp_path / "study.toml"), "--by", "age"]
+    path = _table(tmp_path / "counts.xlsx", _WITH_SUMS)
+    shown = _run("estimate", path, *options)
+    assert "3 groups, 1,500 reports" in shown
+    assert "WARNING: said: 1,500 reports, but" in shown and "states people = 1,499 in" in shown
+    wrong = [list(row) for row in _WITH_SUMS]
+    wrong[1][4] = "77.0"  # in place of 76.0
+    refused = _run("estimate", _table(tmp_path / "wrong.csv", wrong), *options, fails=True)
+    assert "has a column '% same', which is not a public column" in refused
+    assert 'or declare it in the study, as [public."% same"]' in refused
+    wrong[1][3] = 5000
+    refused = _run("estimate", _table(tmp_path / "wrong.csv", wrong), *options, fails=True)
+    assert "different + same is 500, but Sum, the number of all people, is 5,000" in refused
+    study = tmp_path / "study.toml"
+    study.write_text(
+        study.read_text().replace("1499", "1500") + '[public."% same"]\nvalues = [76, 62, 60]\n'
+    )
+    public = [[row[i] for i in (0, 1, 2, 4)] for row in _WITH_SUMS]
+    public = [public[0], *([*row[:3], round(float(row[3]))] for row in public[1:])]
+    by = ["--study", str(study), "--by", "age,% same"]
+    shown = _run("estimate", _table(tmp_path / "public.csv", public), *by)
+    assert "% same" in shown and "WARNING" not in shown
 
 
 def test_a_report_page_is_written_from_counts_and_from_a_table(tmp_path: Path) -> None:

@@ -903,7 +903,7 @@ def tallies_of_counts(
     totals: dict[str, dict[str, Tally]] = {}
     for path in paths:
         try:
-            table = files.read_counts(path, whole.mechanisms.values())
+            table = files.read_counts(path, whole.mechanisms.values(), list(whole.public))
             tallies = table.tallies(whole.mechanisms, whole.public, whole.digest)
         except EmptyError:
             if len(paths) == 1:
