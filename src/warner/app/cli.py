@@ -122,6 +122,12 @@ class PlainErrors(click.Command):
         except WarnerError as error:
             passes = getattr(error, "passes", False)
             raise (_TryLater if passes else _OneSentence)(_as_typed(str(error), ctx.meta)) from None
+        except click.BadParameter as error:
+            if wrong := re.match("'(.*)' is not a valid (integer|float)", error.message):
+                raise click.BadParameter(
+                    _no_number(*wrong.groups()), error.ctx, error.param
+                ) from None
+            raise
         except click.NoSuchOption as error:
             name, context = error.option_name, error.ctx
             here = _OPTION_HERE.get(name)
@@ -241,6 +247,17 @@ _IN_THE_STUDY = (
     "Epsilon stands in the study file. Write a line such as epsilon = 1.5 under the line "
     "[attributes.NAME] of each question"
 )
+
+
+def _no_number(typed: str, kind: str) -> str:
+    """What is said of an option that needs a number, with the number that a comma hides."""
+    is_whole = kind == "integer"
+    ways = [typed.replace(",", ".")] if not is_whole and re.fullmatch(r"\d+,\d+", typed) else []
+    if re.fullmatch(r"\d{1,3}([., ]\d{3})+", typed):
+        ways.append(re.sub("[., ]", "", typed))
+    remedy = f" Write {' or '.join(ways)}." if ways else ""
+    return f"{typed!r} is not a {'whole ' * is_whole}number.{remedy}"
+
 
 # What is asked for under another name: words of older texts and of other programs.
 _CALLED_HERE = {

@@ -313,6 +313,23 @@ def test_an_option_of_one_value_that_is_given_twice_is_refused(
     assert f"{option} can be given only once, and was given 2 times." in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("--epsilon 1,6", "'1,6' is not a number. Write 1.6."),
+        ("--epsilon 1,600", "'1,600' is not a number. Write 1.600 or 1600."),
+        ("--people 1,000", "'1,000' is not a whole number. Write 1000."),
+        ("--people 1.000.000", "'1.000.000' is not a whole number. Write 1000000."),
+        ("--people many", "'many' is not a whole number.\n"),
+        ("--level 0,9", "'0,9' is not a number. Write 0.9."),
+    ],
+)
+def test_a_number_with_a_comma_is_refused_with_the_number_to_write(typed: str, said: str) -> None:
+    """Rejects words of a programmer, such as "float range", and a guess of 1.6 for 1,600."""
+    command = "estimate" if "level" in typed else "new"
+    assert said in run(command, *typed.split(), ok=False).output
+
+
 def test_a_list_in_two_options_is_written_as_one() -> None:
     """Rejects a message that leaves open how two columns are named."""
     done = run("tally", "lake", "--by", "region", "--ways=2", "--by=day,week", ok=False)
