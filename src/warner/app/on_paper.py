@@ -123,6 +123,11 @@ def all_cards(study: Study) -> dict[str, PaperDesign]:
     return {name: one for name, one in mechanisms.items() if isinstance(one, paper.PaperDesign)}
 
 
+def _has_cards(study: Study) -> bool:
+    """Whether any group of a study answers a question with a card."""
+    return any(m.is_on_paper for one in study.by_group.values() for m in one.mechanisms.values())
+
+
 def _has_counts(path: str, study: Study) -> bool:
     """Whether a file is a table of counts of what people said to questions of a study."""
     cards = all_cards(study)
@@ -160,6 +165,8 @@ def require_card(study: Study | None, question: str | None, text: str) -> None:
         designs = " or ".join(dict.fromkeys(stated))
         rule = f"must be the design that the study states for {of}: {designs}"
         remedy = f"Leave out --design. If people had the card {card}, correct the study"
+        if not _has_cards(study):
+            remedy = f"If people had the card {card}, give the study of the sheet, or no --study"
         raise ArgumentError("--design", rule, card, remedy)
 
 
@@ -365,7 +372,7 @@ class OnPaper:
             self._require_column(path)
             if self.drop_missing:
                 raise self._needs_people(f", but {path} is not such a table")
-            if self.study is None and is_table(path):
+            if (self.study is None or not _has_cards(self.study)) and is_table(path):
                 self._refuse_without_card(path)
             if self.study is not None and _has_counts(path, self.study):
                 from warner.app.commands.collecting import tallies_of_counts
@@ -418,16 +425,17 @@ class OnPaper:
             )
             raise FileError(path, rule, None, remedy)
 
-    @staticmethod
-    def _refuse_without_card(path: str) -> None:
+    def _refuse_without_card(self, path: str) -> None:
         """Refuse counts by hand where neither a study nor a design says what they mean."""
-
         names: list[str] = []
         with suppress(WarnerError):  # the table is refused below
             names = read_answers.other_columns(path, [])
         if {counts_by_hand.VALUE, counts_by_hand.COUNT} <= set(map(look, names)):
             rule = "has counts of what people said on paper, and nothing says with which card"
             remedy = "Add the study of the printed sheet: --study study.toml"
+            if self.study is not None:
+                rule = "has counts of what people said on paper, and the study has no card"
+                remedy = "Give the study of the printed sheet"
             raise FileError(path, rule, None, remedy)
 
     @staticmethod

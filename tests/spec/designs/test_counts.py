@@ -981,6 +981,22 @@ def test_sums_and_percentages_beside_the_counts_of_a_study_are_set_aside(tmp_pat
     assert "% same" in shown and "WARNING" not in shown
 
 
+def test_counts_on_paper_with_the_study_of_the_phones_are_refused_by_this_name(
+    tmp_path: Path,
+) -> None:
+    """Rejects advice to add --design that the next error says to leave out."""
+    study = tmp_path / "phones.toml"
+    law = 'mechanism = "RandomizedResponse"\nepsilon = 1.6'
+    study.write_text(STUDY.replace('design = "crosswise:1/4"', law).replace("design =", "# "))
+    study.write_text(study.read_text().replace('"forced:1/6,1/6"', f"\n{law}"))
+    counts = ["estimate", _table(tmp_path / "counts.csv", _LONG), "--study", str(study)]
+    refused = _run(*counts, fails=True)
+    assert "the study has no card. Give the study of the printed sheet." in refused
+    refused = _run(*counts, "--design", "crosswise:1/4", fails=True)
+    assert "give the study of the sheet, or no --study" in refused
+    assert "Leave out --design" not in refused
+
+
 def test_a_report_page_is_written_from_counts_and_from_a_table(tmp_path: Path) -> None:
     """Rejects a page of all people in place of groups, and one without what the card does."""
     page = str(tmp_path / "page.html")
