@@ -125,6 +125,10 @@ _APART = (
     "The column p (Holm) is corrected for the number of comparisons: separately for means, for "
     "quantiles and for bands of numbers."
 )
+_TWO_ERRORS = (
+    " The p in the table is another, because there each group has an error of its own. The test "
+    "takes the error from the shares that both groups have together."
+)
 _GROUP = "group"  # the column of groups that have names only
 _SHOWN = 10  # names of groups in a sentence
 
@@ -414,8 +418,11 @@ class Differences(Tabular):
         whose row has the same p.
         """
         if self.test is not None:
-            of_means = self.of in ("mean", "numbers") and self.test.degrees > 1
-            return self.test.text if self.of == "shares" or of_means else ""
+            is_of_row = self.test.degrees == 1  # and the row has its own p
+            if self.of == "shares":
+                is_same = {shown_p(row["p"]) for row in self._rows} <= {shown_p(self.test.p_value)}
+                return f"{self.test.text}{_TWO_ERRORS * (is_of_row and not is_same)}"
+            return self.test.text if self.of in ("mean", "numbers") and not is_of_row else ""
         if self.noun == "value":
             return ""
         corrected = (

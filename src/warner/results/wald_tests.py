@@ -57,12 +57,13 @@ class WaldTest:
 
     >>> print(WaldTest("a and b are alike", 9.2, 2, 0.01, 500).text)
     ... # doctest: +NORMALIZE_WHITESPACE
-    Test whether a and b are alike. If so, reports speak against it as much as here, or more,
-    with probability p = 0.01 (chi-square 9.20 on 2 degrees of freedom).
-    >>> print(WaldTest("a and b are alike", 9.68, 2, 0.0089, 800, (1.92, 1527.0)).text)
+    Test whether a and b are alike. If so, chance alone can hardly explain the reports: they speak
+    against it as much as here, or more, with probability p = 0.01 (chi-square 9.20 on 2 degrees of
+    freedom).
+    >>> print(WaldTest("a and b are alike", 1.68, 2, 0.43, 800, (1.92, 1527.0)).text)
     ... # doctest: +NORMALIZE_WHITESPACE
-    Test whether a and b are alike. If so, reports speak against it as much as here, or more,
-    with probability p = 0.0089 (F(1.92, 1527) = 4.84).
+    Test whether a and b are alike. If so, chance alone can explain the reports: they speak against
+    it as much as here, or more, with probability p = 0.43 (F(1.92, 1527) = 0.84).
     """
 
     hypothesis: str
@@ -134,9 +135,11 @@ class WaldTest:
     @property
     def text(self) -> str:
         """The hypothesis and the result in words."""
+        can = "can" if self.p_value >= 1 - _LEVEL else "can hardly"
         return (
-            f"Test whether {self.hypothesis}. If so, reports speak against it as much as here, or "
-            f"more, with probability {shown_p(self.p_value)} ({self._statistic_in_words})."
+            f"Test whether {self.hypothesis}. If so, chance alone {can} explain the reports: they "
+            "speak against it as much as here, or more, with probability "
+            f"{shown_p(self.p_value)} ({self._statistic_in_words})."
         )
 
     @property

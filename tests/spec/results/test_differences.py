@@ -228,7 +228,7 @@ def test_means_of_three_groups_are_tested_together() -> None:
     middle = precisions @ means / precisions.sum()
     assert compared.test.statistic == pytest.approx(precisions @ (means - middle) ** 2, rel=0.02)
     assert compared.test.degrees == 2 and compared.test.n == 1400
-    words = "Test whether 3 groups have the same mean. If so, reports speak against it as much as"
+    words = "Test whether 3 groups have the same mean. If so, chance alone can hardly explain the reports"
     assert str(compared.table()).splitlines()[0] == "Each group minus all other groups"
     assert words in compared.text and words in " ".join(str(compared.table()).split())
     assert compared.to_json()["test"]["hypothesis"] == "3 groups have the same mean"
