@@ -484,7 +484,9 @@ def sheet(
         is_excel = counts.lower().endswith(EXCEL)
         write_whole(counts, empty.xlsx() if is_excel else empty.csv().encode())
         say_written(counts)
-    if names := [q.name for q in asked_questions if q.text == q.name.replace("_", " ")]:
+    texts = {q.name: q.text for q in asked_questions}
+    texts |= {name: stated.texts.question(name, chosen) for name in stated.public}
+    if names := [name for name, text in texts.items() if text == name.replace("_", " ")]:
         note(
             f"In place of a question, the sheet has only a name: {listed(names)}. Write the "
             f"question as the label in {study}."

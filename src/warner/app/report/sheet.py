@@ -255,6 +255,10 @@ def _for_interviewers(study: Study, questions: list[Question], path: str, counts
         else _counted(study, questions, counts)
     )
     commands = _commands(study, questions, path, counts)
+    everybody = (
+        "If you asked everybody, as in a whole school, add --target respondents to the command "
+        "warner estimate: the intervals are then for the people who answered."
+    )
     runs = "Run this command. It gives"
     if len(commands) > 1:
         runs = f"Run these {len(commands)} commands. They give"
@@ -275,6 +279,7 @@ def _for_interviewers(study: Study, questions: list[Question], path: str, counts
                     Commands("\n".join(commands)),
                     "The shares are computed from the designs of the questions on this sheet:",
                     Points(tuple(laws)),
+                    everybody,
                 ),
             ),
         ),

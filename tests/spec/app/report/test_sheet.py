@@ -146,9 +146,11 @@ def test_a_sheet_in_another_language_says_what_stays_in_english(here: Path) -> N
 def test_a_sheet_that_asks_a_mere_name_says_so(here: Path) -> None:
     """Rejects a sheet for people that asks "seldom used", without a word to who prints it."""
     card = ("--secret", "seldom_used", "--design", "seldom_used=crosswise:1/4")
-    run("new", "-o", "paper.toml", *card)
+    public = ("--public", "ward,site", "--values", "ward=n,s", "--values", "site=a,b")
+    run("new", "-o", "paper.toml", *card, *public, "--label", "site=Your site")
     said = run("study", "sheet", "paper.toml", "-o", "paper.html").stderr
-    assert "the sheet has only a name: seldom_used. Write the question as the label" in said
+    assert "only a name: seldom_used, ward. Write the question as the label" in said
+    assert "as in a whole school, add --target respondents" in Path("paper.html").read_text()
     assert "only a name" not in run("study", "sheet", "class.toml", "-o", "class.html").stderr
 
 
