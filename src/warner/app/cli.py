@@ -251,12 +251,11 @@ _IN_THE_STUDY = (
 
 def _no_number(typed: str, kind: str) -> str:
     """What is said of an option that needs a number, with the number that a comma hides."""
-    is_whole = kind == "integer"
-    ways = [typed.replace(",", ".")] if not is_whole and re.fullmatch(r"\d+,\d+", typed) else []
-    if re.fullmatch(r"\d{1,3}([., ]\d{3})+", typed):
-        ways.append(re.sub("[., ]", "", typed))
-    remedy = f" Write {' or '.join(ways)}." if ways else ""
-    return f"{typed!r} is not a {'whole ' * is_whole}number.{remedy}"
+    sort, form, mark = "number", r"\d+,\d+", "."
+    if kind == "integer":
+        sort, form, mark = "whole number", r"\d{1,3}([., ]\d{3})+", ""
+    remedy = f" Write {re.sub('[., ]', mark, typed)}." if re.fullmatch(form, typed) else ""
+    return f"{typed!r} is not a {sort}.{remedy}"
 
 
 # What is asked for under another name: words of older texts and of other programs.

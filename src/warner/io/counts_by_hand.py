@@ -134,9 +134,10 @@ class CountsByHand:
         """The tallies of all attributes: see :meth:`warner.io.sql_counts.CountsTable.tallies`."""
         if unknown := [name for name in self.by if name not in public]:
             rule = f"has a column {show(unknown[0])}, which is not a public column of the study"
-            declared = f"declare it in the study, as [public.{canonical(unknown[0])}]"
-            near = meant(unknown[0], [ATTRIBUTE, *public])
-            remedy = near or f"Remove the column, or {declared}"
+            remedy = meant(unknown[0], [ATTRIBUTE, *public]) or (
+                "Remove the column, or declare it in the study, as "
+                f"[public.{canonical(unknown[0])}]"
+            )
             column = self.by.index(unknown[0])
             if {line.key[column] for line in self._lines} <= {*mechanisms}:
                 remedy = f"Rename the column {show(unknown[0])} to 'question'"
@@ -184,15 +185,8 @@ class CountsByHand:
             lacks = tables[name] < 0
             # A group without any line of the attribute has no people in it.
             lacks &= ~lacks.all(axis=1, keepdims=True) | lacks.all()
-            for group, missing in np.argwhere(lacks):
-                rule = f"has no count of {mechanism.report_words[missing]!r} for {name!r}"
-                if self.by and not lacks.all():
-                    key = next(key for key in keys if number_of[key] == group)
-                    pairs = zip(self.by, key, strict=True)
-                    rule += (
-                        f" where {' and '.join(f'{by} is {show(value)}' for by, value in pairs)}"
-                    )
-                raise FileError(self.path, rule, None, "Write 0 if nobody said this word")
+            where = self.path if len(mechanisms) == 1 else f"{self.path}: {name!r}"
+            _refuse_gaps(where, mechanism, self.by, groups, np.where(lacks, 0, 1))
             table = np.maximum(tables[name], 0)
             counted = Counted(mechanism.schema.tally_kind, table, table.sum(axis=1))
             tallies[name] = Tally(mechanism.header, counted, groups)
@@ -346,9 +340,12 @@ def as_long(
                 )
             counts |= dict.fromkeys(rest, total - several)
         counted.append(counts)
-    others = [i for i in range(len(names)) if i not in (*of_word, *totals[:1])]
-    cells_of = {i: [cells[i] for _, cells in lines] for i in others}
-    others = [i for i in others if names[i] in by or not _follows(cells_of[i], counted)]
+    others = [
+        i
+        for i, name in enumerate(names)
+        if i not in (*of_word, *totals[:1])
+        and (name in by or not _follows([cells[i] for _, cells in lines], counted))
+    ]
     made = [
         (number, [*(cells[i] for i in others), word, str(count)])
         for (number, cells), counts in zip(lines, counted, strict=True)
@@ -371,12 +368,10 @@ def _follows(cells: Sequence[str], counted: Sequence[Mapping[str, int]]) -> bool
         dtype=float,
     )
     rounded = np.array([0.5 * 10.0 ** -len(text.partition(".")[2]) for text in texts])  # at most
-    shares = people / np.maximum(sums, 1)[:, None]
-    close = [numbers == sums]
-    for whole in (1, _PER_CENT):
-        least = np.minimum(rounded, 0.005 * whole) + _TINY  # a whole number is no rounded share
-        close += [*(np.abs(numbers - whole * of_word) <= least for of_word in shares.T)]
-    return any(each.all() for each in close)
+    wholes = np.array([[[1.0]], [[_PER_CENT]]])
+    apart = np.abs(numbers - wholes * (people.T / np.maximum(sums, 1)))  # (2, words, lines)
+    is_close = apart <= np.minimum(rounded, 0.005 * wholes) + _TINY  # a whole 1 is no rounded share
+    return bool((numbers == sums).all() or is_close.all(axis=-1).any())
 
 
 def _words_or_totals(
@@ -626,8 +621,9 @@ def read_said(
     columns_named = by if name is None else [*by, name]
     names, lines = _filled_lines(path, columns_named, mechanism.code_of_look)
     questions = [] if name is None else [name]
-    public_names = [*by, *(declared or ())]
-    counted = as_long(path, names, lines, words_of([mechanism]), questions, public_names)
+    counted = as_long(
+        path, names, lines, words_of([mechanism]), questions, [*by, *(declared or ())]
+    )
     question: str | None
     left_out: Counter[tuple[str, ...]] = Counter()
     if counted is None:
@@ -833,15 +829,10 @@ def _one_column(path: str, words: str, names: Sequence[str], likely: Sequence[in
         "write each word above a column of counts. If a title stands above the names of the "
         "columns, delete the title"
     )
-    raise FileError(
-        path, f"has no column with what people said, {words}{_of_sheets(path)}", None, remedy
-    )
-
-
-def _of_sheets(path: str) -> str:
-    """That all sheets of a workbook were looked at, with their names; "" of other files."""
-    sheets = sheets_of(path)
-    return f", on any of its sheets {', '.join(sheets)}" if len(sheets) > 1 else ""
+    rule, sheets = f"has no column with what people said, {words}", sheets_of(path)
+    if len(sheets) > 1:
+        rule += f", on any of its sheets {', '.join(sheets)}"
+    raise FileError(path, rule, None, remedy)
 
 
 def _require_weights(where: str, rows: Sequence[_Row], column: int, has_comma: bool) -> None:
@@ -908,7 +899,7 @@ def read_said_in_groups(
     groups = _numbers_of_groups(path, group, entries, [key for *_, key in rows])
     counts = [dict.fromkeys(of_group, 0) for of_group in words]
     stated = set()
-    for (number, word, people, key), i in zip(rows, groups, strict=True):
+    for (number, word, people, _), i in zip(rows, groups, strict=True):
         code = by_look.get(look(word))
         if code is not None and code in counts[i]:
             counts[i][code] += people
@@ -917,16 +908,19 @@ def read_said_in_groups(
             rule += f" in group {show(entries[i])}"
             remedy = "Correct the word, or delete the line"
             raise FileError(f"{path}: line {number}", rule, None, remedy)
-        if counted is not None and (key, code) in stated:
+        if counted is not None and (i, code) in stated:
             remedy = "Add the two counts, and write one line"
             raise FileError(f"{path}: line {number}", "counts a word a second time", None, remedy)
-        stated.add((key, code))
-    if counted is not None:
-        for entry, of_group in zip(entries, counts, strict=True):
-            for word in of_group:
-                if not any(look(key) == look(entry) and code == word for key, code in stated):
-                    rule = f"has no count of {show(word)} in group {show(entry)}"
-                    raise FileError(path, rule, None, "Write 0 if nobody said this word")
+        stated.add((i, code))
+    gaps = [
+        (word, i)
+        for i, of_group in enumerate(words)
+        for word in of_group
+        if (i, word) not in stated
+    ]
+    if counted is not None and gaps:
+        rule = f"has no count of {show(gaps[0][0])} in group {show(entries[gaps[0][1]])}"
+        raise FileError(path, rule, None, "Write 0 if nobody said this word")
     return counts
 
 

@@ -350,7 +350,7 @@ def test_tables_of_counts_have_groups(tmp_path: Path) -> None:
         (("cannabis;B", "canabis;B"), "Is 'cannabis' meant"),
         ((";680", ";1.200"), "whole number of people"),
         (("cannabis;B", "cannabis;A"), "counts a word a second time"),
-        (("cannabis;B;320\n", ""), "no count of 'different' for 'cannabis'"),
+        (("cannabis;B;320\n", ""), "'cannabis': has no count of 'different'"),
         (("attribute;value;count", "attribute;value;count;town"), "too few cells"),
     ],
 )
@@ -366,7 +366,7 @@ def test_each_group_needs_all_its_lines(tmp_path: Path) -> None:
     table = "\n".join(["attribute;value;count;ward", *lines]).replace(",", ";")
     said = _tallied(tmp_path, table.replace("cannabis;same;680;south\n", ""), fails=True)
     words = " ".join(said.split())
-    assert "no count of 'same' for 'cannabis' where ward is 'south'. Write 0 if" in words
+    assert "'cannabis': has no count of 'same' where ward is south. Write 0 if" in words
     # A ward without any line of a question has nobody there.
     table = table.replace("cannabis;same;680;south\n", "").replace("cannabis;B;320;south\n", "")
     _tallied(tmp_path, table)

@@ -484,9 +484,10 @@ def sheet(
         is_excel = counts.lower().endswith(EXCEL)
         write_whole(counts, empty.xlsx() if is_excel else empty.csv().encode())
         say_written(counts)
-    texts = {q.name: q.text for q in asked_questions}
-    texts |= {name: stated.texts.question(name, chosen) for name in stated.public}
-    if names := [name for name, text in texts.items() if text == name.replace("_", " ")]:
+    on_sheet = [*(question.name for question in asked_questions), *stated.public]
+    if names := [
+        name for name in on_sheet if stated.texts.question(name, chosen) == name.replace("_", " ")
+    ]:
         note(
             f"In place of a question, the sheet has only a name: {listed(names)}. Write the "
             f"question as the label in {study}."
