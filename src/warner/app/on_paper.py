@@ -463,7 +463,13 @@ class OnPaper:
             warning(f"{where}: {doubt}")
         if self.is_on_one_card:
             tally, of_groups = counts_by_hand.as_one_card(path, tally, design.report_words, *group)
-            self._say_cards(path, design.text, *group)
+            column, (first, second) = group
+            note(  # also with --quiet
+                f"{path}: Both groups are counted together: people with {column} {first} had the "
+                f"card {design.text}, and people with {column} {second} had the opposite card. If "
+                "it was the other way round, yes and no are exchanged in the estimate. Then write "
+                f"--group {column}={second},{first}."
+            )
             self.origin.design_tests.append(self._test_of_cards(path, tally, of_groups, group[0]))
             rest = [column for column in tally.names if column != group[0]]
             tally = tally.by(*rest) if rest else tally.total()
@@ -523,15 +529,6 @@ class OnPaper:
                 f"{where}: Columns that are not used: {', '.join(names)}. To compare groups of "
                 f"people by these columns, add --by {shlex.quote(','.join([*by, *names]))}."
             )
-
-    def _say_cards(self, path: str, one_card: str, column: str, entries: Sequence[str]) -> None:
-        """Say how both groups were read; also with --quiet."""
-        note(
-            f"{path}: Both groups are counted together: people with {column} {entries[0]} had the "
-            f"card {one_card}, and people with {column} {entries[1]} had the opposite card. If it "
-            "was the other way round, yes and no are exchanged in the estimate. Then write --group "
-            f"{column}={entries[1]},{entries[0]}."
-        )
 
     def _test_of_cards(
         self, path: str, tally: Tally, counts: Sequence[dict[str, int]], column: str

@@ -31,7 +31,7 @@ from warner._core.foreign_tables import repeated_block
 from warner._core.survey_design import CODES_OF_MISSING, code_of_missing
 from warner._core.text import canonical, look, meant, nearest
 from warner.domains import Categorical, Domain
-from warner.io.public_values import TOTALS, groups_in, indices_of_groups
+from warner.io.public_values import TOTALS, indices_of_groups
 from warner.io.read_answers import (
     MISSING,
     LeftOut,
@@ -147,19 +147,12 @@ class CountsByHand:
                 )
             raise FileError(self.path, rule, None, remedy)
         self._refuse_sums()
-        keys = list(dict.fromkeys(line.key for line in self._lines))
-        groups = None
-        number_of = dict.fromkeys(keys, 0)
-        if self.by:
-            first_lines = {line.key: line.number for line in reversed(self._lines)}
-            lines = [first_lines[key] for key in keys]
-            of = {name: public[name] for name in self.by}
-            indices = {
-                name: indices_of_groups(self.path, name, of[name], [key[i] for key in keys], lines)
-                for i, name in enumerate(self.by)
-            }
-            groups = groups_in(of, indices)
-            number_of = dict(zip(keys, groups.place.tolist(), strict=True))
+        rows = [(line.number, 0, line.people, line.key) for line in self._lines]
+        of_study = {
+            name: _declared(self.path, name, public[name], i, rows)
+            for i, name in enumerate(self.by)
+        }
+        groups, place = _groups(self.by, [line.key for line in self._lines], False, of_study)
         size = 1 if groups is None else len(groups.keys)
         tables = {}
         stated = {line.attribute for line in self._lines}
@@ -170,12 +163,12 @@ class CountsByHand:
                 rule = f"cannot have counts of {name!r}, whose reports are not single words"
                 raise FileError(self.path, rule, None, "Give a file of the reports")
             tables[name] = np.full((size, mechanism.n_reports), -1, dtype=np.int64)
-        for line in self._lines:
+        for line, group in zip(self._lines, place, strict=True):
             name, code = self._read(line, mechanisms)
-            if tables[name][number_of[line.key], code] >= 0:
+            if tables[name][group, code] >= 0:
                 remedy = "Add the two counts, and write one line"
                 raise FileError(self._where(line), "counts a word a second time", None, remedy)
-            tables[name][number_of[line.key], code] = line.people
+            tables[name][group, code] = line.people
         if not sum(line.people for line in self._lines):
             raise EmptyError(self.path, "counts nobody")
         tallies = {}
@@ -675,8 +668,7 @@ def read_said(
         for column, domain in (declared or {}).items()
         if column in public and column != weights
     }
-    groups = _groups(public, [row[3] for row in rows], has_comma, of_study)
-    group = np.zeros(len(rows), dtype=np.int64) if groups is None else groups.place
+    groups, group = _groups(public, [row[3] for row in rows], has_comma, of_study)
     size = 1 if groups is None else len(groups.keys)
     table = np.zeros((size, mechanism.n_reports), dtype=np.int64)
     lines_of = np.zeros_like(table)
@@ -689,8 +681,6 @@ def read_said(
     if not table.sum():
         raise EmptyError(path, "counts nobody")
     counts = Counted(mechanism.schema.tally_kind, table, table.sum(axis=1))
-    if groups is not None:  # whom a tally has people of
-        groups = Groups(groups.columns, groups.keys, np.arange(size))
     codes_in_words = codes_said(said, mechanism.report_words)
     repeated = "" if counted is not None else _repeated(lines)
     tally = Tally(mechanism.header, counts, groups)
@@ -1122,10 +1112,10 @@ def _groups(
     keys: Sequence[tuple[str, ...]],
     has_comma: bool,
     declared: Mapping[str, PublicColumn],
-) -> Groups | None:
-    """The groups of rows, by public values as they are: numbers where all are numbers."""
+) -> tuple[Groups | None, np.ndarray]:
+    """The groups by public values as they are, or numbers where all are; the group of each row."""
     if not public:
-        return None
+        return None, np.zeros(len(keys), dtype=np.int64)
     columns: dict[str, PublicColumn | list[int] | list[float] | list[str]] = {}
     for i, name in enumerate(public):
         if name in declared:
@@ -1138,7 +1128,9 @@ def _groups(
             columns[name] = numbers
         with contextlib.suppress(ValueError):
             columns[name] = [int(text) for text in texts]
-    return group_people(columns, len(keys))
+    groups = group_people(columns, len(keys))
+    # A tally has a row for each group, and not for each line.
+    return Groups(groups.columns, groups.keys, np.arange(len(groups.keys))), groups.place
 
 
 def _in_words(public: Sequence[str], key: Sequence[object]) -> str:
