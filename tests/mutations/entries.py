@@ -239,6 +239,13 @@ MUTATIONS = [
         "the certificate of bit sums promises K times too much",
         _ESTIMATES,
     ),
+    Mutation(
+        "results/from_tally.py",
+        'side_by_side(parts, "people")',
+        "side_by_side(parts)",
+        "people of the surer of two mechanisms count for more than their weights",
+        ("parity/results/test_survey_designs.py",),
+    ),
     # Intervals.
     Mutation(
         "results/intervals.py",

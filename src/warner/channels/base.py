@@ -233,6 +233,7 @@ class LikelihoodOperator(ABC):
             where each report is drawn anew.
         is_on_paper: whether people randomise themselves, by a design of :mod:`warner.designs`.
         has_bins: whether values are equal bins of numbers, and devices took the numbers themselves.
+        mix: the weights of groups of people in :meth:`invert`: "precision", "equal" or "people".
     """
 
     shape: tuple[int, int]
@@ -255,6 +256,7 @@ class LikelihoodOperator(ABC):
     is_on_paper: bool = False
     _nearest: IntArray | None = None  # (m,) the value nearest to each report that is no value
     has_bins: bool = False
+    mix: str = "precision"
 
     # Products
 

@@ -102,14 +102,17 @@ class Stacked(LikelihoodOperator):
 class StackedRows(Stacked):
     """The reports of several groups of people, as in :class:`Stacked`."""
 
-    # ``equal``: :meth:`invert` gives every group the same weight [P1 eq 13]; by default
-    # inverse-variance weights.
+    # ``mix`` says which weights :meth:`invert` gives the groups: their "precision", "equal" ones
+    # [P1 eq 13], or their "people", as where each person has a weight.
 
     def __init__(
-        self, channels: Sequence[LikelihoodOperator], people: Sequence[int], equal: bool = False
+        self,
+        channels: Sequence[LikelihoodOperator],
+        people: Sequence[int],
+        mix: str = "precision",
     ) -> None:
         super().__init__(channels, people)
-        self.equal = equal
+        self.mix = mix
         self.has_closed_moments = all(channel.has_closed_moments for channel in channels)
         self.is_keyed = all(channel.is_keyed for channel in channels)
         self.is_on_paper = all(channel.is_on_paper for channel in channels)
@@ -134,7 +137,11 @@ class StackedRows(Stacked):
     def split_groups(
         self, w: FloatArray, n: int
     ) -> list[tuple[LikelihoodOperator, FloatArray, int]]:
-        return self._parts(w)
+        if self.mix != "people":
+            return self._parts(w)
+        # Of weights, which are no numbers of people.
+        scale = n / self.people.sum()
+        return [(c, weights, max(1, round(scale * of))) for c, weights, of in self._parts(w)]
 
     def _parts(self, w: FloatArray) -> list[tuple[LikelihoodOperator, FloatArray, int]]:
         """The operator of each group, the frequencies of its rows, and its people."""
@@ -144,7 +151,7 @@ class StackedRows(Stacked):
         ]
 
     def with_equal_groups(self) -> LikelihoodOperator:
-        return stacked(self.channels, self._group_sizes, equal=True)
+        return stacked(self.channels, self._group_sizes, "equal")
 
     def supports(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
         return self._map_groups(w, lambda channel, weights: channel.supports(weights))
@@ -195,9 +202,11 @@ class StackedRows(Stacked):
         return self._stacked_anew(marginals, people if len(people) < len(self.people) else None)
 
     def n_people(self, n: int) -> int:
-        return int(self.people.sum())
+        return n if self.mix == "people" else int(self.people.sum())  # weights add to no number
 
     def n_of_all(self, axes: Sequence[int], n: int) -> int:
+        if self.mix == "people":
+            return super().n_of_all(axes, n)
         groups = zip(self.channels, self._group_sizes, strict=True)
         return sum(channel.n_of_all(axes, people) for channel, people in groups)
 
@@ -208,7 +217,7 @@ class StackedRows(Stacked):
     ) -> tuple[StackedRows, FloatArray]:
         """The stack of other operators of the groups, and of the weights of their rows."""
         sizes = self._group_sizes if people is None else people
-        changed = stacked([channel for channel, _ in groups], sizes, self.equal)
+        changed = stacked([channel for channel, _ in groups], sizes, self.mix)
         return changed, changed.stack([weights for _, weights in groups])
 
     def _simulated(
@@ -244,8 +253,9 @@ class StackedRows(Stacked):
         # The weights depend on no report, so the mixture of unbiased estimates is unbiased; equal
         # weights too [P1 eq 13], with more variance.
         size = self.shape[1]
-        if self.equal:
-            return np.full((len(self.channels), size), 1 / len(self.channels))
+        if self.mix != "precision":
+            parts = self.people if self.mix == "people" else np.ones(len(self.channels))
+            return np.tile((parts / parts.sum())[:, None], size)
         variances = np.stack(
             [channel.variance(np.full(size, 1 / size)) for channel in self.channels]
         )
@@ -262,7 +272,7 @@ class StackedRows(Stacked):
         # d_g') / n_g, with constants added to each group's weights that make L_g d_g = theta n_g /
         # n.
         return (
-            not self.equal
+            self.mix == "precision"
             and len(self.channels) > 1
             and not all(channel.has_inverse() for channel in self.channels)
         )
@@ -272,7 +282,7 @@ class StackedRows(Stacked):
 
     @cached_property
     def _completed(self) -> StackChannel:
-        return StackChannel([c.complete() for c in self.channels], self._group_sizes, self.equal)
+        return StackChannel([c.complete() for c in self.channels], self._group_sizes, self.mix)
 
     def complete_weights(self, w: FloatArray) -> FloatArray:
         return self.complete().stack(
@@ -486,13 +496,13 @@ class StackChannel(StackedRows, Channel):
 
 
 def stacked(
-    channels: Sequence[LikelihoodOperator], people: Sequence[int], equal: bool = False
+    channels: Sequence[LikelihoodOperator], people: Sequence[int], mix: str = "precision"
 ) -> StackedRows:
     """The stack of the groups' operators: a :class:`StackChannel` where all are channels."""
     full = [channel for channel in channels if isinstance(channel, Channel)]
     if len(full) == len(channels):
-        return StackChannel(full, people, equal)
-    return StackedRows(channels, people, equal)
+        return StackChannel(full, people, mix)
+    return StackedRows(channels, people, mix)
 
 
 def _weighted_sum(weights: FloatArray, arrays: Sequence[FloatArray]) -> FloatArray:

@@ -103,7 +103,7 @@ class LikelihoodData:
 
         if self.survey is None:
             return np.ones(self.domain.size)
-        variances = self.survey.variances(self.channel.variance)
+        variances = self.survey.variances(self.channel, lambda one, at: one.variance(at))
         alone = self.channel.variance(with_sum_one(self.survey.unbiased)) / max(self.n - 1, 1)
         varies = alone > _NO_VARIANCE
         unknown = np.full(alone.size, np.nan)

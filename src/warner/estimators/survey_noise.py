@@ -1,17 +1,18 @@
 """The noise of weighted estimates from a survey with clusters, strata or unequal weights.
 
-    V = s C(t) + R'R - M'M
+    V = sum_g s_g C_g(t_g) + R'R - M'M
 
-C(t) is the covariance of one report where the shares are t, from people who were drawn one by one.
-Of clusters s is 0, and R has a row for each cluster: the sums of the linearised scores
-w_i (l_i - T) / W, where l_i is the term of a person in the unbiased estimate T, and W the sum of
-the weights. Tallies know the sum of the terms l_i over each cluster, so nothing is known of single
-people. Without clusters the sums of squares over people are the channel's own at the shares
+C_g(t) is the covariance of one report of mechanism g where the shares are t, from people who were
+drawn one by one. Of clusters s is 0, and R has a row for each cluster: the sums of the linearised
+scores w_i (l_i - T) / W, where l_i is the term of a person in the unbiased estimate T, and W the
+sum of the weights. Tallies know the sum of the terms l_i over each cluster, so nothing is known of
+single people. Without clusters the sums of squares over people are each channel's own at the shares
 
-    t = sum_i w_i^2 f_i l_i / sum_i w_i^2 f_i,   s = sum_i w_i^2 f_i / W^2
+    t_g = sum_i w_i^2 f_i l_i / sum_i w_i^2 f_i,   s_g = sum_i w_i^2 f_i / W^2
 
-f_i is the factor of the person's stratum. R then has the one row sqrt(s) (t - T), and M the means
-of the strata. Two groups of people of one survey have the covariance R_a'R_b - M_a'M_b.
+of the people of mechanism g. f_i is the factor of the person's stratum. R then has the rows
+sqrt(s_g) (t_g - T), and M the means of the strata. Two groups of people of one survey have the
+covariance R_a'R_b - M_a'M_b.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from warner._core.survey_design import DrawnSample
-from warner.channels.base import summed
+from warner.channels.base import LikelihoodOperator, summed
 
-# The covariance of one report at some shares (K,).
-OfShares = Callable[[np.ndarray], np.ndarray]
+# The covariance of one report of a mechanism at some shares (K,).
+OfShares = Callable[[LikelihoodOperator, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,19 +35,24 @@ class SurveyNoise:
 
     drawn: DrawnSample  # the sample of the whole survey
     unbiased: np.ndarray  # T (K,)
-    scale: float  # s
-    at: np.ndarray  # t (K,)
+    scales: np.ndarray  # s (G,) of the G mechanisms; (0,) of clusters
+    at: np.ndarray  # t (G, K)
     plus: np.ndarray  # R (r, K)
     minus: np.ndarray  # M (H, K)
     # s and t without factors, for exactly the people who reported
-    of_answers: tuple[float, np.ndarray]
+    of_answers: tuple[np.ndarray, np.ndarray]
     # (G,) the part of the group's weight that lies in each cluster; None without clusters
     parts: np.ndarray | None
     people: float  # the weighted number of people of the group; all people of the survey are n
 
     @classmethod
     def of(
-        cls, drawn: DrawnSample, rows: np.ndarray, unbiased: np.ndarray, terms: np.ndarray
+        cls,
+        drawn: DrawnSample,
+        rows: np.ndarray,
+        unbiased: np.ndarray,
+        terms: np.ndarray,
+        mechanism: np.ndarray,
     ) -> SurveyNoise:
         """The noise of the people of some rows of a sample.
 
@@ -55,12 +61,20 @@ class SurveyNoise:
             rows: (c,) the rows of the group.
             unbiased: T (K,) of the group.
             terms: (c, K) the unbiased estimates of each of these rows alone.
+            mechanism: (c,) the number of the mechanism of each row, in the order of the channels.
         """
         weights, sizes = drawn.weights[rows], drawn.sizes[rows]
         total, size = float(weights @ sizes), unbiased.size
         fractions = weights * sizes / total
+        of_mechanism = np.equal.outer(np.unique(mechanism), mechanism)
+
+        def means(squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            of_each = of_mechanism * squares
+            scales = of_each.sum(axis=1)
+            return scales, of_each @ terms / scales[:, None]
+
         squares = weights**2 * sizes / total**2
-        of_answers = float(squares.sum()), squares @ terms / squares.sum()
+        of_answers = means(squares)
         scores = fractions[:, None] * (terms - unbiased)
         none = np.empty((0, size))
         if drawn.design.cluster is not None:
@@ -68,39 +82,48 @@ class SurveyNoise:
             unit = drawn.unit[rows]
             sums = np.stack([np.bincount(unit, c, units) for c in scores.T], axis=1)
             parts = np.bincount(unit, fractions, units)
-            root, at = drawn.root(sums), of_answers[1]
-            return cls(drawn, unbiased, 0.0, at, root, none, of_answers, parts, total)
+            root, no_scales = drawn.root(sums), np.empty(0)
+            return cls(drawn, unbiased, no_scales, none, root, none, of_answers, parts, total)
         stratum = drawn.stratum[rows]
-        squares = squares * drawn.factors[stratum]
-        scale = float(squares.sum())
-        at = squares @ terms / scale
+        scales, at = means(squares * drawn.factors[stratum])
         strata = len(drawn.drawn)
         sums = np.stack([np.bincount(stratum, c, strata) for c in scores.T], axis=1)
         minus = sums * np.sqrt(drawn.factors / drawn.drawn)[:, None]
-        plus = np.sqrt(scale) * (at - unbiased)[None]
-        return cls(drawn, unbiased, scale, at, plus, minus, of_answers, None, total)
+        plus = np.sqrt(scales)[:, None] * (at - unbiased)
+        return cls(drawn, unbiased, scales, at, plus, minus, of_answers, None, total)
 
     def covariance(
-        self, of_shares: OfShares, target: str = "population", c: np.ndarray | None = None
+        self,
+        channel: LikelihoodOperator,
+        of_shares: OfShares,
+        target: str = "population",
+        c: np.ndarray | None = None,
     ) -> np.ndarray:
         """V (B, B) of the estimates of c'theta, or of theta itself."""
+        alone = self._of_reports(channel, of_shares, target)
         if target == "respondents":
-            scale, at = self.of_answers
-            return scale * of_shares(with_sum_one(at))
+            return alone
         plus, minus = (m if c is None else m @ c for m in (self.plus, self.minus))
-        among = plus.T @ plus - minus.T @ minus
-        return np.asarray(
-            among + self.scale * of_shares(with_sum_one(self.at)) if self.scale else among
-        )
+        return np.asarray(plus.T @ plus - minus.T @ minus + alone)
 
-    def variances(self, of_shares: OfShares, target: str = "population") -> np.ndarray:
+    def variances(
+        self, channel: LikelihoodOperator, of_shares: OfShares, target: str = "population"
+    ) -> np.ndarray:
         """The diagonal (K,) of V, where ``of_shares`` gives that of one report."""
+        alone = self._of_reports(channel, of_shares, target)
         if target == "respondents":
-            scale, at = self.of_answers
-            return scale * of_shares(with_sum_one(at))
-        variances = (self.plus**2).sum(axis=0) - (self.minus**2).sum(axis=0)
-        variances += self.scale * of_shares(with_sum_one(self.at)) if self.scale else 0.0
+            return alone
+        variances = (self.plus**2).sum(axis=0) - (self.minus**2).sum(axis=0) + alone
         return np.asarray(np.maximum(variances, 0.0))
+
+    def _of_reports(
+        self, channel: LikelihoodOperator, of_shares: OfShares, target: str
+    ) -> np.ndarray:
+        """sum_g s_g C_g(t_g), in whatever shape ``of_shares`` gives C."""
+        scales, at = self.of_answers if target == "respondents" else (self.scales, self.at)
+        channels = channel.groups() if len(scales) > 1 else (channel,)
+        parts = zip(scales, channels, at, strict=False)  # none of clusters
+        return np.asarray(sum(s * of_shares(one, with_sum_one(t)) for s, one, t in parts))
 
     def with_other(self, other: SurveyNoise) -> np.ndarray:
         """The covariance (K, K) of the estimates of two groups without a person in common."""
@@ -119,14 +142,14 @@ class SurveyNoise:
                 return np.empty((0, int(np.prod([shape[axis] for axis in keep]))))
             return summed(array.T, shape, keep).T
 
-        scale, at = self.of_answers
+        scales, at = self.of_answers
         return replace(
             self,
             unbiased=sums(self.unbiased),
             at=sums(self.at),
             plus=sums(self.plus),
             minus=sums(self.minus),
-            of_answers=(scale, sums(at)),
+            of_answers=(scales, sums(at)),
         )
 
 
@@ -151,7 +174,7 @@ def moments_of_sum(
     parts = [noise.parts for noise in noises if noise.parts is not None]
     if not parts:
         return float(drawn.degrees), 1.0
-    inverse = np.diag([noise.of_answers[0] for noise in noises])
+    inverse = np.diag([noise.of_answers[0].sum() for noise in noises])
     v = np.stack(parts, axis=1) * np.asarray(factors)[: len(parts)]
     along = (v * np.asarray(factors)[: len(parts)]) @ inverse.diagonal()
     return drawn.moments_of(np.column_stack([along, v]), inverse)

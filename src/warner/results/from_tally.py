@@ -324,7 +324,7 @@ def _alike(tallies: Sequence[Tally]) -> list[list[int]]:
     return list(alike.values())
 
 
-def side_by_side(parts: Sequence[LikelihoodData]) -> LikelihoodData:
+def side_by_side(parts: Sequence[LikelihoodData], mix: str = "precision") -> LikelihoodData:
     """The reports of different people on one domain, whatever the mechanisms."""
     from warner.channels import stacked
 
@@ -336,7 +336,7 @@ def side_by_side(parts: Sequence[LikelihoodData]) -> LikelihoodData:
     # Of drawn questions each tally is a stack by itself: all groups stand side by side.
     groups_of = [data.channel.split_groups(data.weights, data.n) for data in parts]
     channels, each, people = zip(*chain.from_iterable(groups_of), strict=True)
-    channel, n = stacked(channels, people), sum(people)
+    channel, n = stacked(channels, people, mix), sum(people)
     weights = channel.stack(each)
     most = max(data.reports_per_person for data in parts)
     sent = sum(data.sent or data.n for data in parts)
@@ -470,7 +470,7 @@ class GroupTable:
         Without groups it has the one key ``()``.
         """
         cells = SurveyCells.of(tally, survey, by, attributes)
-        keys = tuple(dict.fromkeys(cells.keys))
+        keys = cells.groups
         number = {key: g for g, key in enumerate(keys)}
         of_cell = np.array([number[key] for key in cells.keys])
         cells.drawn.require_clusters(of_cell, [label(key) for key in keys])
@@ -478,12 +478,12 @@ class GroupTable:
         sizes = np.array([data.n for data in parts])
         shares = np.stack([data.channel.invert(data.weights) for data in parts])
         whole = cells.data_of(np.ones(len(cells.keys), dtype=bool))
-        used = (from_header(cells.tally.header),)
+        used = tuple(from_header(tally.header) for tally in cells.tallies)
         # People are tested as they are: weights change how many people a share stands for.
         tallies = [cells.people_of(of_cell == g) for g in range(len(keys))]
-        unweighted = [likelihood_data(tally, attributes) for tally in tallies]
-        doubts = cells.plausibility, tested_groups([[t] for t in tallies], unweighted, keys)
-        rest = *doubts, used, cells, _questions(attributes), cells.tally.question
+        unweighted = [likelihood_data(of_group, attributes) for of_group in tallies]
+        doubts = cells.plausibility, tested_groups(tallies, unweighted, keys)
+        rest = *doubts, used, cells, _questions(attributes), question_of(cells.tallies)
         return cls(cells.by, keys, sizes, shares, whole, parts, *rest)
 
     def require_shares(self) -> GroupTable:
@@ -575,9 +575,11 @@ _MOST_WEIGHT = 2.0**52  # of all people, so that sums are exact in floats
 class SurveyCells:
     """The people of a survey who are alike in their weight, cluster, stratum and group."""
 
-    tally: Tally  # the tally by these public columns alone
+    tallies: tuple[Tally, ...]  # of each mechanism, by these public columns alone
+    mechanism: np.ndarray  # (m,) the number of the tally of each cell, ascending
     by: tuple[str, ...]  # the columns of groups
     keys: tuple[Key, ...]  # the group of each cell
+    groups: tuple[Key, ...]  # the groups, each once, in order
     shares: np.ndarray  # (m, K) the unbiased estimates of the cells
     drawn: DrawnSample  # their weights, clusters and strata
     plausibility: Plausibility  # how plausible the reports of all people together are
@@ -593,72 +595,96 @@ class SurveyCells:
         attributes: Sequence[str] | None,
     ) -> SurveyCells:
         """The cells of a tally by the public columns of a design, and by those of groups."""
-        if isinstance(tally, list | tuple) and is_of_groups(tally):
-            sums = by_mechanism(tally)
-            tally = sums[0]
-            if len(sums) > 1:
-                rule = (
-                    "must have the same mechanism and the same epsilon if they are weighted "
-                    "together"
-                )
-                got = f"tallies of {len(sums)} mechanisms"
-                raise MismatchError("tallies", rule, got, "Estimate each tally by itself")
-        if not isinstance(tally, Tally):
+        is_listed = isinstance(tally, list | tuple) and is_of_groups(tally)
+        sums = by_mechanism(tally) if is_listed else [tally]
+        if not isinstance(tally := sums[0], Tally):
             rule = "must be one tally by the public columns of the survey design"
             remedy = "Count the reports by them: mechanism.tally(reports, by={...})"
             raise ArgumentTypeError("tally", rule, kind(tally), remedy)
-        survey.require_columns(tally.names, "the tally")
+        for one in sums:
+            survey.require_columns(one.names, "the tally")
         others = tuple(name for name in tally.names if name not in survey.columns)
         columns = others if by is None else (by,) if isinstance(by, str) else tuple(by)
         needed = list(dict.fromkeys([*columns, *survey.columns]))
-        if tally.reports_per_person > 1 and survey.cluster is None:
+        most = max(one.reports_per_person for one in sums)
+        if most > 1 and survey.cluster is None:
             rule = "must be given, because some people sent several reports"
-            got = f"up to {tally.reports_per_person} reports of one person"
+            got = f"up to {most} reports of one person"
             remedy = "Name a column that has one value in all reports of a person"
             raise ArgumentError("cluster", rule, got, remedy)
-        by_cell = tally.by(*needed)
-        if not by_cell.n:
+        used = [one for one in sums if one.n]
+        if not used:
             raise EmptyError("tally", "has no reports", None, "Count at least one report")
-        total = by_cell.total()
-        whole = likelihood_data(total, attributes)
-        plausible = tested(total, whole, "groups")
+        totals = [one.total() for one in used]
+        wholes = [likelihood_data(total, attributes) for total in totals]
+        whole = side_by_side(wholes)
+        plausible = tested(totals, whole, "groups")
         if whole.channel.is_keyed:
             rule = "cannot be used where reports are keys with values"
             remedy = "Leave out weights, clusters and strata"
             raise ArgumentError("survey design", rule, survey.text, remedy)
-        sizes, shares = _of_cells(by_cell, total, whole, attributes)
-        filled = np.flatnonzero(sizes)
-        if len(filled) < len(sizes):
-            keys_of_cells = list(by_cell)
-            by_cell = by_cell.only([keys_of_cells[g] for g in filled])
-            sizes, shares = sizes[filled], shares[filled]
-        values = {name: [key[needed.index(name)] for key in by_cell] for name in survey.columns}
+        of_labels = whole.channel.is_on_paper or not whole.domain.dimension
+        if len(used) > 1 and not (of_labels and len(whole.channel.groups()) == len(used)):
+            rule = (
+                "must have the same mechanism and the same epsilon if they are weighted together, "
+                "unless each person answered all questions, with labels as answers"
+            )
+            got, remedy = f"tallies of {len(used)} mechanisms", "Estimate each tally by itself"
+            raise MismatchError("tallies", rule, got, remedy)
+        cells, each = [], []
+        for one, of_one in zip(used, wholes, strict=True):
+            by_cell = one.by(*needed)
+            sizes, shares = _of_cells(by_cell, by_cell.total(), of_one, attributes)
+            filled = np.flatnonzero(sizes)
+            if len(filled) < len(sizes):
+                keys_of_cells = list(by_cell)
+                by_cell = by_cell.only([keys_of_cells[g] for g in filled])
+            cells.append(by_cell)
+            each.append((sizes[filled], shares[filled]))
+        sizes, shares = map(np.concatenate, zip(*each, strict=True))
+        listed = list(chain.from_iterable(cells))
+        values = {name: [key[needed.index(name)] for key in listed] for name in survey.columns}
         drawn = survey.sample(values, sizes)
-        keys = tuple(tuple(key[: len(columns)]) for key in by_cell)
+        keys = tuple(tuple(key[: len(columns)]) for key in listed)
         names = tuple(f"{c} (public)" if c in RESERVED else c for c in columns)
+        mechanism = np.repeat(np.arange(len(cells)), [len(one) for one in cells])
+        groups = tuple(by_group([one.by(*columns) for one in cells])) if columns else ((),)
         per_report = float(whole.channel.rows_per_report)
-        return cls(by_cell, names, keys, shares, drawn, plausible, attributes, per_report)
+        rest = shares, drawn, plausible, attributes, per_report
+        return cls(tuple(cells), mechanism, names, keys, groups, *rest)
 
-    def people_of(self, rows: np.ndarray) -> Tally:
+    def some(self, rows: np.ndarray) -> list[Tally]:
+        """The tallies of the mechanisms that people of some cells used. Shapes: rows (m,)."""
+        ends = np.cumsum([len(tally) for tally in self.tallies])[:-1]
+        chosen = zip(self.tallies, np.split(rows, ends), strict=True)
+        return [
+            tally.only([key for key, is_in in zip(tally, of_tally, strict=True) if is_in])
+            for tally, of_tally in chosen
+            if of_tally.any()
+        ]
+
+    def people_of(self, rows: np.ndarray) -> list[Tally]:
         """The reports of the people of some cells, without weights. Shapes: rows (m,)."""
-        keys = list(self.tally.keys())
-        return self.tally.only([keys[g] for g in np.flatnonzero(rows)]).total()
+        return [tally.total() for tally in self.some(rows)]
 
     def data_of(self, rows: np.ndarray) -> LikelihoodData:
         """The weighted reports of the cells ``rows`` (m,), with the noise of the design."""
         from warner.estimators.survey_noise import SurveyNoise
 
         places = np.flatnonzero(rows)
-        keys = list(self.tally.keys())
-        some = self.tally.only([keys[g] for g in places])
         # Tallies count in whole numbers: the weights of all people are 2^52 or less together.
         sizes, weights = self.drawn.sizes[places], self.drawn.weights[places]
         most = _MOST_WEIGHT / max(1.0, float(self.per_report))
         counts = np.maximum(np.rint(weights * (most / float(sizes @ weights))), 1)
-        weighted = some.times(counts.astype(np.int64)).total()
-        data = likelihood_data(weighted, self.attributes)
+        parts, start = [], 0
+        for tally in self.some(rows):
+            times = counts[start : start + len(tally)].astype(np.int64)
+            parts.append(likelihood_data(tally.times(times).total(), self.attributes))
+            start += len(tally)
+        data = side_by_side(parts, "people")
         unbiased = data.channel.invert(data.weights)
-        noise = SurveyNoise.of(self.drawn, places, unbiased, self.shares[places])
+        of_rows = self.shares[places], self.mechanism[places]
+        noise = SurveyNoise.of(self.drawn, places, unbiased, *of_rows)
         return replace(data, n=int(sizes.sum()), survey=noise)
 
 

@@ -87,6 +87,8 @@ def recommended(domain: Domain, channel: LikelihoodOperator | None = None) -> Es
     - Designs for paper (:mod:`warner.designs`): ``MaximumLikelihood()``. Its shares are those that
       survey research reports: the moment estimate, within 0 and 1.
     - Answers that were sent unchanged: ``Inversion("project")``, which gives the answers' shares.
+    - Weighted reports of several mechanisms: ``Inversion("project")``, in which each person counts
+      by her weight. Likelihoods would let the surer mechanism count for more.
 
     >>> from warner import Categorical, Grid, Interval
     >>> recommended(Interval(0, 1, 64)), recommended(Grid(4, 4))
@@ -96,6 +98,8 @@ def recommended(domain: Domain, channel: LikelihoodOperator | None = None) -> Es
     """
     law = None if channel is None else channel.support_law()
     if channel is not None and channel.reports_are_values and law is not None and not law.q.any():
+        return Inversion("project")
+    if channel is not None and channel.mix == "people":
         return Inversion("project")
     if channel is not None and channel.is_on_paper:
         return estimators.MaximumLikelihood()

@@ -54,7 +54,11 @@ class ShareNoise:
             return made
         # Near 0 and 1 the variance of a survey is that of people who were drawn one by one, times
         # the effect of the design on the shares.
-        usual = data.design_effect if target == "population" else data.survey.of_answers[0] * data.n
+        usual = (
+            data.design_effect
+            if target == "population"
+            else data.survey.of_answers[0].sum() * data.n
+        )
         alone = for_target(data, target, channel.variance(plausible), plausible) / data.n
         of_design = variances_of(data, plausible, target)
         varies = (of_design > 0) & (alone > _NO_NOISE**2)
@@ -158,12 +162,12 @@ def for_target(
 def variances_of(data: LikelihoodData, shares: np.ndarray, target: str) -> np.ndarray:
     """The variance (K,) of each unbiased estimate, by the survey design or at ``shares`` (K,)."""
 
-    def plain(at: np.ndarray) -> np.ndarray:
-        return for_target(data, target, data.channel.variance(at), at)
+    def plain(channel: LikelihoodOperator, at: np.ndarray) -> np.ndarray:
+        return for_target(replace(data, channel=channel), target, channel.variance(at), at)
 
     if data.survey is not None:
-        return data.survey.variances(plain, target)
-    return np.asarray(plain(shares) / data.n)
+        return data.survey.variances(data.channel, plain, target)
+    return np.asarray(plain(data.channel, shares) / data.n)
 
 
 _DENSE = 2048  # values of which the covariance matrix is formed; more take seconds
@@ -184,8 +188,8 @@ def covariance_of(
         if starts is not None:
             of_value = np.repeat(np.arange(starts.size), np.diff(starts, append=shares.size))
             cells = (of_value[:, None] == np.arange(starts.size)).astype(np.float64)
-        of_shares = lambda at: covariance_of(alone, at, target, starts)
-        return data.n * data.survey.covariance(of_shares, target, cells)
+        of_shares = lambda one, at: covariance_of(replace(alone, channel=one), at, target, starts)
+        return data.n * data.survey.covariance(data.channel, of_shares, target, cells)
     if starts is None:
         covariance = data.channel.covariance(shares)
     elif _has_matrix(data.channel.complete()):

@@ -529,8 +529,8 @@ def _ratio(estimate: Solution, of: Linear, block: slice) -> Ratio:
     data = estimate.data
     alone = data.channel.variance_of(each, project(shares)) / estimate.n
     if data.survey is not None:
-        of_each = lambda at: np.diag(data.channel.variance_of(each, at))
-        alone = data.survey.covariance(of_each, "population", each).diagonal()
+        of_each = lambda channel, at: np.diag(channel.variance_of(each, at))
+        alone = data.survey.covariance(data.channel, of_each, "population", each).diagonal()
     # One person's reports are at most as dependent as copies of one.
     nn, ff, both = alone * estimate.reports_per_person
     nf = (both - nn - ff) / 2

@@ -331,7 +331,7 @@ def independence(
     if data.survey is not None:
         keep = positions(data.domain, [first, second], least=2)
         on_pair = data.survey.on_attributes(data.domain.shape, keep)
-        noise = on_pair.covariance(pair.channel.covariance)
+        noise = on_pair.covariance(pair.channel, lambda one, at: one.covariance(at))
         even = np.multiply.outer(*sides).ravel()
         contrast = np.kron(*contrasts)
         alone = contrast @ pair.channel.covariance(even) @ contrast.T

@@ -563,10 +563,10 @@ def _slow(stack: StackChannel, theta: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("name", DERIVED)
 @pytest.mark.parametrize("sizes", [(100, 100), (900, 100), (10, 2000)])
-@pytest.mark.parametrize("equal", [False, True])
-def test_of_several_mechanisms(name: str, sizes: tuple[int, int], equal: bool) -> None:
+@pytest.mark.parametrize("mix", ["precision", "equal", "people"])
+def test_of_several_mechanisms(name: str, sizes: tuple[int, int], mix: str) -> None:
     """Rows of bits are more than reports; people are weighed, not rows."""
-    stack = StackChannel(DERIVED[name], sizes, equal)
+    stack = StackChannel(DERIVED[name], sizes, mix)
     variance = stack.variance(THETA)
     found = stack.part_of_values(THETA, variance)
     assert found == pytest.approx(_slow(stack, THETA), rel=1e-9)

@@ -464,3 +464,48 @@ def test_weights_with_decimals_weigh_as_their_thousandths_do(
     assert "got a number with decimals. If it holds weights, multiply all weights by 1,000." in (
         refused
     )
+
+
+def test_weighted_people_of_two_cards_are_estimated_together_and_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each person counts by her weight. Expected from the unbiased value of each answer."""
+    monkeypatch.chdir(tmp_path)
+    cards = {"c": ("crosswise:1/4", "different", "same"), "f": ("forced:1/6,1/6", "no", "yes")}
+    total = shares = 0.0
+    for name, (design, *words) in cards.items():
+        public = '[public.w]\nintegers = [1, 9]\n[public.ward]\nvalues = ["north", "south"]\n'
+        question = f'[attributes.q]\nvalues = ["no", "yes"]\ndesign = "{design}"\n'
+        Path(f"{name}.toml").write_text(public + question)
+        rows = [
+            (words[i * i % 7 == 2], 1 + i % 5, ("north", "south")[i % 3 > 0]) for i in range(300)
+        ]
+        lines = [",".join(map(str, row)) for row in rows]
+        Path(f"{name}.csv").write_text("\n".join(["q,w,ward", *lines]))
+        run(
+            "tally",
+            f"{name}.csv",
+            "--study",
+            f"{name}.toml",
+            "--by",
+            "w,ward",
+            "-o",
+            f"{name}.json",
+        )
+        for word, weight, _ in rows:
+            chance = (word == words[1]) - (0.75 if name == "c" else 1 / 6)
+            shares += weight * chance / (-0.5 if name == "c" else 2 / 3)
+            total += weight
+    command = ("estimate", "c.json", "f.json", "--weights", "w")
+    both = run(*command, "--total")
+    (data,) = json.loads(run(*command, "--total", "--json").stdout)
+    assert data["shares"][1]["estimate"] == pytest.approx(shares / total)
+    assert "300 reports by Crosswise at epsilon 1.09861, 300 reports by" in both.stderr
+    assert "600 reports, weighted by w" in both.stdout and "Nobody in" not in both.stderr
+    (data,) = json.loads(run(*command, "--by", "file,ward", "--total", "--json").stdout)
+    groups = {(row["file"], row["ward"]) for row in data["shares"]}
+    assert groups == {(f, w) for f in "cf" for w in ("north", "south")} | {("all people",) * 2}
+    said = run(*command, "--by", "file", "--compare-groups").stdout
+    assert "the difference f minus c by file, weighted by w" in said
+    run("report", "c.json", "f.json", "--short", "--weights", "w", "--by", "ward", "-o", "r.html")
+    assert "weighted by w" in Path("r.html").read_text(encoding="utf-8")

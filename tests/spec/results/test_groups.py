@@ -34,7 +34,13 @@ from warner import (
     weighted,
 )
 from warner.designs import ForcedResponse
-from warner.errors import ArgumentError, ArgumentTypeError, EmptyError, MismatchError
+from warner.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    EmptyError,
+    MismatchError,
+    SmallGroupWarning,
+)
 from warner.metrics import project
 from warner.reports.tally_kinds import Counted
 from warner.results.pooling import kept_mean, time_as_number
@@ -483,7 +489,10 @@ def test_what_needs_one_mechanism_says_so() -> None:
     rounds = [phones.of_round(1), papers.of_round(2)]
     refused(MismatchError, "come from the same people, in rounds 1 and 2", estimate, rounds)
     words = "must have the same mechanism and the same epsilon if they are weighted together"
-    refused(MismatchError, words, estimate, [phones, papers], cluster="ward")
+    numbers = [RandomizedResponse(Integers(0, 3), epsilon) for epsilon in (1.0, 2.0)]
+    with pytest.warns(SmallGroupWarning):
+        of_numbers = [m.tally(m.randomize([0, 1, 2, 3]), {"ward": [1, 1, 2, 2]}) for m in numbers]
+    refused(MismatchError, words, estimate, of_numbers, weights="ward")
 
 
 def test_a_table_of_groups_shows_no_arrays() -> None:

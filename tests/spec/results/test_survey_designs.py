@@ -39,6 +39,7 @@ from warner.results import goodness_of_fit, trend
 from warner.results.estimate import Estimate
 from warner.results.intervals import normal_quantile
 from warner.results.ranks import ranks
+from warner.results.share_noise import variances_of
 from warner.results.wald_tests import independence
 
 YES_NO = Categorical([0, 1])
@@ -64,7 +65,7 @@ def _data(answer: str, design: dict[str, str], by: Any = ()) -> LikelihoodData:
 
 def _error(data: LikelihoodData) -> float:
     assert data.survey is not None
-    return float(np.sqrt(data.survey.variances(data.channel.variance)[1]))
+    return float(np.sqrt(variances_of(data, data.survey.unbiased, "population")[1]))
 
 
 @pytest.mark.parametrize("name", DESIGNS)

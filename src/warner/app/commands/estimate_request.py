@@ -387,7 +387,7 @@ class EstimateRequest:
         is_by_file = is_by_file and len(files) > 1
 
         def read(path: str) -> dict[str, Tally]:
-            alone = is_by_file and not by
+            alone = is_by_file and not by and self.design is None
             return {n: t.total() if alone else t for n, t in self.read(path).items()}
 
         # Files can have equal counts by chance where each is a group, since small groups have few
@@ -423,12 +423,12 @@ class EstimateRequest:
                 column = Categorical(names)
                 grouped = {
                     name: [
-                        tally.by(*by).among(FILES, column, file)
+                        (tally.by(*by) if by else tally).among(FILES, column, file)
                         for file, tally in zip(names, parts, strict=True)
                     ]
                     for name, parts in grouped.items()
                 }
-                by = [FILES, *by]
+                by = [FILES, *by] if self.design is None else []
             elif len(files) > 1:
                 self._refuse_unclear_files(next(iter(grouped.values()))[0].names)
             return {name: one_or_all(by_mechanism(parts, by)) for name, parts in grouped.items()}
@@ -477,8 +477,6 @@ class EstimateRequest:
             by = self.by or all_columns
             rule = f"are added up for each {by}, so the names of the files would not be used"
             apart = f"To keep the files apart, write --by file,{by}"
-            if self.design is not None:
-                apart = "To keep the files apart, estimate each file by itself"
             remedy = f"{apart}. To add the files up, leave out the names"
             raise ArgumentError("files", rule, ", ".join(names), remedy)
 
@@ -486,7 +484,13 @@ class EstimateRequest:
         """The groups of the questions that are asked for, and the attributes of each."""
         return that_were_asked(asked_groups(self._all_groups, self.only))[0]
 
-    def show_sources(self) -> None:
-        """Print which reports on these questions are estimated together."""
-        together = {n: parts for n, parts in self._all_groups.items() if isinstance(parts, list)}
+    def show_sources(self, of: Mapping[str, TalliesOfGroups] | None = None) -> None:
+        """Print which reports on these questions are estimated together, of all groups or these."""
+        listed = (self._all_groups if of is None else of).items()
+        together = {n: parts for n, parts in listed if isinstance(parts, list)}
+        if self.design is not None:  # people of one weight are no group
+            drawn, by = self.design.columns, names_in(self.by)
+            for name, parts in together.items():
+                columns = by or [c for c in parts[0].names if c not in drawn]
+                together[name] = [t.by(*columns) if columns else t.total() for t in parts]
         show_sources(chosen_tallies(together, self.only))

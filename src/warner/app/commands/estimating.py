@@ -58,6 +58,7 @@ from warner.app.show_estimates import (
 )
 from warner.app.terminal import note, say
 from warner.app.what_files_hold import (
+    FILES,
     apart,
     chosen_tallies,
     one_or_all,
@@ -603,13 +604,19 @@ def _estimate_survey(request: EstimateRequest) -> None:
     """Estimate a survey whose design is named, all people together or by groups."""
     assert request.design is not None
     chosen = None if request.method_name is None else method(request.method_name)
-    _, grouped = apart(request.tallies_together())
-    require_drawn(request.design, grouped, request.tallies)
-    wished, _ = that_were_asked(asked_tallies(grouped, request.only, request.joint))
+    wished: Sequence[tuple[str, TalliesOfGroups, list[str] | None]]
+    if FILES in names_in(request.by):
+        wished = request.groups()
+    else:
+        _, grouped = apart(request.tallies_together())
+        require_drawn(request.design, grouped, request.tallies)
+        listed, _ = that_were_asked(asked_tallies(grouped, request.only, request.joint))
+        wished = [(name, one_or_all(by_mechanism(of)), inside) for name, of, inside in listed]
+    request.show_sources({name: parts for name, parts, _ in wished})
     results = {
         name: replace(
             estimate_groups(
-                one_or_all(by_mechanism(parts)),
+                parts,
                 chosen,
                 attributes,
                 by=names_in(request.by) or (() if request.is_total else None),
