@@ -402,6 +402,11 @@ def _refuse_repeated(
         is_option = isinstance(param, click.Option) and not (param.is_flag or param.count)
         if times > 1 and is_option and not param.multiple:
             rule = f"{' / '.join(param.opts)} can be given only once, and was given {times} times."
+            if name == "estimate" and "--design" in param.opts:
+                rule += (
+                    " If people had two cards, make a tally of each table with the study of its "
+                    "card (warner tally --study), and name all tallies."
+                )
             if (param.metavar or "").endswith(",..."):
                 parts = [(*arg.partition("="), after) for arg, after in pairwise([*args, ""])]
                 values = [

@@ -22,7 +22,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import combinations, islice
 from typing import Any, overload
 
 import numpy as np
@@ -129,6 +129,7 @@ _TWO_ERRORS = (
     " The p in the table is another, because there each group has an error of its own. The test "
     "takes the error from the shares that both groups have together."
 )
+PAIRS = "pairs"  # the reference that stands for every two groups
 _GROUP = "group"  # the column of groups that have names only
 _SHOWN = 10  # names of groups in a sentence
 
@@ -669,7 +670,7 @@ def compare_groups(
             same ones, or what ``estimate`` made of these, and ``b`` is None.
         reference: for groups, the public values of the group that each other one is compared with.
             None compares each group with all others together, and of two the second with the
-            first.
+            first; ``"pairs"`` compares every two groups, the later one with the earlier one.
         between: the public values of the groups that are compared, such as
             ``["north", "south"]``; None for all. Tests and ``p_holm`` are of these groups alone.
         of: ``"shares"`` of all values; ``"answered"`` for shares among the people who answered,
@@ -898,7 +899,7 @@ def _compared_within(
     results: dict[Any, Differences] = {}
     left_out = []
     both = [*(options["between"] or ()), options["reference"]]
-    named = [name for name in dict.fromkeys(both) if name is not None]
+    named = [name for name in dict.fromkeys(both) if name not in (None, PAIRS)]
     for values, groups_there in within_values(parts, columns).items():
         # What one value has not, such as a week, does not keep the others from being compared.
         with contextlib.suppress(EmptyError):
@@ -1095,7 +1096,9 @@ def _pairs_of_groups(
         if len(labels) < 2:
             rule, got, remedy = "must be two or more", str(len(labels)), "Add another group"
         raise EmptyError("groups", rule, got, remedy)
-    if reference is not None:
+    if reference == PAIRS and table.position(PAIRS) is None:
+        pairs = [(later, earlier) for earlier, later in combinations(everyone, 2)]
+    elif reference is not None:
         against = table.place(reference, "reference")
         if against not in samples:
             rule = f"has fewer than {LEAST_REPORTS} reports, so it cannot be the reference"

@@ -507,5 +507,12 @@ def test_weighted_people_of_two_cards_are_estimated_together_and_apart(
     assert groups == {(f, w) for f in "cf" for w in ("north", "south")} | {("all people",) * 2}
     said = run(*command, "--by", "file", "--compare-groups").stdout
     assert "the difference f minus c by file, weighted by w" in said
+    of_pairs = ("--by", "file,ward", "--compare-groups", "--reference", "pairs", "--json")
+    (data,) = json.loads(run(*command, *of_pairs).stdout)
+    pairs = {(row["group"], row["reference"]) for row in data["differences"]}
+    assert len(pairs) == 6 and ("f, south", "c, north") in pairs
+    cards = ("--design", "q=crosswise:1/4", "--design", "q=forced:1/6,1/6")
+    refused = run("estimate", "c.csv", "f.csv", *cards, "--weights", "w", ok=False).stderr
+    assert "make a tally of each table with the study of its card" in refused
     run("report", "c.json", "f.json", "--short", "--weights", "w", "--by", "ward", "-o", "r.html")
     assert "weighted by w" in Path("r.html").read_text(encoding="utf-8")

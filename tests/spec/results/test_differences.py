@@ -126,6 +126,26 @@ def test_many_groups_are_compared_with_one_or_with_all_others() -> None:
     assert compare_groups(estimate(groups)).rows() == rest.rows()
 
 
+def test_holm_spans_every_pair_of_groups() -> None:
+    """Rejects the correction of each reference alone, which counts two comparisons of three."""
+    device, rng = RandomizedResponse(Categorical(["no", "yes"]), 1.0), np.random.default_rng(3)
+    groups = {
+        name: device.tally(device.randomize(rng.choice(["no", "yes"], 900, p=[1 - p, p]), rng))
+        for name, p in (("a", 0.2), ("b", 0.3), ("c", 0.4))
+    }
+    pairs = compare_groups(groups, reference="pairs")
+    named = [(row["group"], row["reference"]) for row in pairs.rows()[::2]]
+    assert named == [("b", "a"), ("c", "a"), ("c", "b")]
+    for row in pairs.rows():
+        alone = compare_groups(groups, between=[row["reference"], row["group"]])[row["value"]]
+        assert (row["difference"], row["p"]) == pytest.approx((alone, alone.p))
+    p_values = np.array([row["p"] for row in pairs.rows()[::2]])
+    assert [row["p_holm"] for row in pairs.rows()[::2]] == pytest.approx(holm(p_values))
+    assert pairs.test.p_value == compare_groups(groups).test.p_value
+    groups["pairs"] = groups.pop("c")  # a group of this name is meant
+    assert len(compare_groups(groups, reference="pairs").rows()) == 4
+
+
 @pytest.mark.parametrize("of", ["shares", "mean", 0.5])
 def test_groups_that_are_named_are_compared_as_if_there_were_no_others(of: Any) -> None:
     """Rejects tests, corrections and "all others" that count a group which was not named."""

@@ -227,7 +227,7 @@ class EstimateRequest:
     def named_groups(self) -> list[str]:
         """The groups that --between and --reference name, which each comparison has to have."""
         named = [*names_in(self.between), self.reference]
-        return [name for name in dict.fromkeys(named) if name is not None]
+        return [name for name in dict.fromkeys(named) if name not in (None, "pairs")]
 
     @cached_property  # so that what is said of its files is said once
     def paper(self) -> OnPaper:

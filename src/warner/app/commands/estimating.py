@@ -163,7 +163,8 @@ class IntervalKind(click.ParamType):  # type: ignore[type-arg]  # generic since 
     metavar="NAME",
     help="With --compare-groups: compare each group with this group. Default: each group is "
     "compared with all other groups together. If there are two groups, the second is compared "
-    "with the first.",
+    'with the first. "pairs": compare every two groups, such as the six pairs of four groups. The '
+    "second p-value then allows for all pairs.",
 )
 @click.option(
     "--between",
