@@ -1034,6 +1034,8 @@ def quantity(name: str, of: Any) -> str | float | None:
     """What is compared, of the argument ``name``: None, one of the words, or q."""
     if of is None:
         return None
+    with contextlib.suppress(ValueError):
+        of = float(of) if isinstance(of, str) else of
     if not isinstance(of, str):
         return probability(name, real(name, of))
     if of not in (*QUANTITIES, "codes"):

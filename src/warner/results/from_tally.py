@@ -480,7 +480,8 @@ class GroupTable:
         whole = cells.data_of(np.ones(len(cells.keys), dtype=bool))
         used = tuple(from_header(tally.header) for tally in cells.tallies)
         # People are tested as they are: weights change how many people a share stands for.
-        tallies = [cells.people_of(of_cell == g) for g in range(len(keys))]
+        each = (cells.some(of_cell == g) for g in range(len(keys)))
+        tallies = [[tally.total() for tally in of_group] for of_group in each]
         unweighted = [likelihood_data(of_group, attributes) for of_group in tallies]
         doubts = cells.plausibility, tested_groups(tallies, unweighted, keys)
         rest = *doubts, used, cells, _questions(attributes), question_of(cells.tallies)
@@ -631,17 +632,10 @@ class SurveyCells:
             )
             got, remedy = f"tallies of {len(used)} mechanisms", "Estimate each tally by itself"
             raise MismatchError("tallies", rule, got, remedy)
-        cells, each = [], []
-        for one, of_one in zip(used, wholes, strict=True):
-            by_cell = one.by(*needed)
-            sizes, shares = _of_cells(by_cell, by_cell.total(), of_one, attributes)
-            filled = np.flatnonzero(sizes)
-            if len(filled) < len(sizes):
-                keys_of_cells = list(by_cell)
-                by_cell = by_cell.only([keys_of_cells[g] for g in filled])
-            cells.append(by_cell)
-            each.append((sizes[filled], shares[filled]))
-        sizes, shares = map(np.concatenate, zip(*each, strict=True))
+        of_each = zip((one.by(*needed) for one in used), wholes, strict=True)
+        parts = [_of_cells(by_cell, data, attributes) for by_cell, data in of_each]
+        cells, *numbers = zip(*parts, strict=True)
+        sizes, shares = map(np.concatenate, numbers)
         listed = list(chain.from_iterable(cells))
         values = {name: [key[needed.index(name)] for key in listed] for name in survey.columns}
         drawn = survey.sample(values, sizes)
@@ -662,10 +656,6 @@ class SurveyCells:
             for tally, of_tally in chosen
             if of_tally.any()
         ]
-
-    def people_of(self, rows: np.ndarray) -> list[Tally]:
-        """The reports of the people of some cells, without weights. Shapes: rows (m,)."""
-        return [tally.total() for tally in self.some(rows)]
 
     def data_of(self, rows: np.ndarray) -> LikelihoodData:
         """The weighted reports of the cells ``rows`` (m,), with the noise of the design."""
@@ -689,17 +679,22 @@ class SurveyCells:
 
 
 def _of_cells(
-    tally: Tally, total: Tally, whole: LikelihoodData, attributes: Sequence[str] | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """The number of people (m,) of each group of a tally, and their unbiased estimates (m, K)."""
-    sizes, scale = tally.sizes, whole.channel.rows_per_report
+    tally: Tally, whole: LikelihoodData, attributes: Sequence[str] | None
+) -> tuple[Tally, np.ndarray, np.ndarray]:
+    """The tally of the m groups with people, their numbers (m,) and unbiased estimates (m, K)."""
+    sizes, scale, total = tally.sizes, whole.channel.rows_per_report, tally.total()
     if tally.rows is None and attributes is None and _rows_are_counts(total):
         pairs = zip(tally.counts, sizes.tolist(), strict=True)
         rows = np.stack([tally.kind.row_counts(counts, n) for counts, n in pairs], axis=1)
         weights = rows / np.maximum(sizes * scale, 1)
-        return sizes, np.ascontiguousarray(whole.channel.invert(weights).T)
-    parts = _parts(list(tally.values()), total, whole, attributes)
-    return _sizes_and_shares(parts, whole.domain.size)
+        shares = np.ascontiguousarray(whole.channel.invert(weights).T)
+    else:
+        parts = _parts(list(tally.values()), total, whole, attributes)
+        sizes, shares = _sizes_and_shares(parts, whole.domain.size)
+    filled = sizes > 0  # in others nobody was asked
+    if not filled.all():
+        tally = tally.only([key for key, is_in in zip(tally, filled, strict=True) if is_in])
+    return tally, sizes[filled], shares[filled]
 
 
 def label(key: Key) -> str:

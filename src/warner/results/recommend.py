@@ -97,9 +97,10 @@ def recommended(domain: Domain, channel: LikelihoodOperator | None = None) -> Es
     True
     """
     law = None if channel is None else channel.support_law()
-    if channel is not None and channel.reports_are_values and law is not None and not law.q.any():
-        return Inversion("project")
-    if channel is not None and channel.mix == "people":
+    is_sent = law is not None and not law.q.any()
+    if channel is not None and (
+        channel.mix == "people" or (channel.reports_are_values and is_sent)
+    ):
         return Inversion("project")
     if channel is not None and channel.is_on_paper:
         return estimators.MaximumLikelihood()

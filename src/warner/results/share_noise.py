@@ -292,7 +292,11 @@ def simultaneous(solution: Solution, level: float = 0.95, target: str = "populat
         largest = _largest(noise, shares, errors, alone)
         factor = float(np.quantile(largest, 1 - alpha, method="weibull"))
     else:
-        factor = student(_two_sided(1 - alpha, shares, noise.deviations(alone)), data.degrees)
+        # Shares well below as many standard deviations err on one side.
+        deviation, factor = noise.deviations(alone), alone
+        for _ in range(3):
+            factor = independent_factor(1 - alpha, shares + deviation > factor * deviation)
+        factor = student(factor, data.degrees)
     return noise.around(alone, factor)
 
 
@@ -360,14 +364,6 @@ def independent_factor(level: float, two_sided: np.ndarray) -> float:
         inside = np.log1p(-np.minimum(sides * scipy.special.ndtr(-middle), 1 - 1e-12)).sum()
         low, high = (low, middle) if inside > np.log(level) else (middle, high)
     return high
-
-
-def _two_sided(level: float, shares: np.ndarray, deviation: np.ndarray) -> float:
-    """c of independent errors, where shares well below c standard deviations err on one side."""
-    factor = independent_factor(level, np.ones(shares.size, dtype=bool))
-    for _ in range(3):
-        factor = independent_factor(level, shares + deviation > factor * deviation)
-    return factor
 
 
 # -----------------------------------------------------------------------------------------------

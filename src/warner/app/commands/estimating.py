@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from warner.designs import ClassShares, ListShares
     from warner.results.differences import Differences
     from warner.results.forged import ForgedBounds
+    from warner.results.weights import WeightedEstimate
 
 
 _ABOUT_FORGED_GROUPS = (
@@ -630,48 +631,31 @@ def _estimate_survey(request: EstimateRequest) -> None:
     }
     if request.lists_single_values:
         results = {name: numbers_as_labels(result) for name, result in results.items()}
-    flat_results = [result for result in results.values() if not result.names]
-    if request.kind is not None and len(flat_results) < len(results):
-        rule = 'cannot be used with groups, which always have intervals of the kind "score"'
-        raise ArgumentError("--interval", rule, request.kind, "Leave out --interval")
-    if request.summaries and len(flat_results) < len(results):
-        _write_summaries_of_groups(results, request)
+    if any(result.names for result in results.values()):
+        if request.kind is not None:
+            rule = 'cannot be used with groups, which always have intervals of the kind "score"'
+            raise ArgumentError("--interval", rule, request.kind, "Leave out --interval")
+        _write_groups_together(results, request, {})
         return
-    request.wanted.check(flat_results)
-    request.require_posterior(flat_results)
-    level, target, kind = *request.intervals, request.kind
-    if len(flat_results) == len(results):
-        _draw_shares(flat_results, request)
-    else:
-        request.draw(results)
+    estimates, (level, target), kind = [*results.values()], request.intervals, request.kind
+    request.wanted.check(estimates)
+    request.require_posterior(estimates)
+    _draw_shares(estimates, request)
 
     def show() -> None:
-        for name, result in results.items():
-            if result.names:
-                show_group_estimates(name, result, level, target, request.top)
-            elif request.wanted.named(result):
+        for result in estimates:
+            if request.wanted.named(result):
                 terminal.show(_table_of(result, request))
             else:
                 show_estimate(result, level, target, kind, None, request.top)
 
     request.write(
         show,
-        lambda: [
-            {"attribute": name, **result.to_json(level, target, kind)}
-            if result.names
-            else _json_of(result, request)
-            for name, result in results.items()
-        ],
+        lambda: [_json_of(result, request) for result in estimates],
         lambda: table_of_estimates(
-            [*results.values()],
-            level,
-            target,
-            (),
-            kind,
-            request.wanted.named,
-            not request.no_shares,
+            estimates, level, target, (), kind, request.wanted.named, not request.no_shares
         ),
-        lambda: [*chain(*(_tables_of(result, request) for result in results.values()))],
+        lambda: [*chain(*(_tables_of(result, request) for result in estimates))],
     )
 
 
@@ -687,15 +671,15 @@ def _of_yes(result: Estimate | Differences, *shown: Any) -> Table:
 def _table_of(result: Estimate, request: EstimateRequest) -> Table:
     """An estimate as a table for people, or the summaries that were asked for."""
     shown = (*request.intervals, request.kind)
-    if not result.names and (summaries := request.wanted.named(result)):
+    if summaries := request.wanted.named(result):
         return summaries_shown(result, summaries, *shown)
-    return result.table(*shown) if result.names else estimate_table(result, *shown)
+    return estimate_table(result, *shown)
 
 
 def _tables_of(result: Estimate, request: EstimateRequest) -> list[Table]:
     """The tables of an estimate for an article: shares, and those of the people who answered."""
     shown = (*request.intervals, request.kind)
-    if not result.names and request.wanted.named(result):
+    if request.wanted.named(result):
         return [_table_of(result, request)]
     table = _of_yes(result, *shown) if result.names else _table_of(result, request)
     return [table, *answered_tables(result, *shown)]
@@ -714,7 +698,7 @@ def _estimate_by(request: EstimateRequest) -> None:
     """Estimate the groups of each attribute together, pooled as the option says."""
     from warner.results.weights import weighted
 
-    groups, intervals = request.groups(), request.intervals
+    groups = request.groups()
     results = {
         name: replace(
             estimate_groups(
@@ -729,16 +713,26 @@ def _estimate_by(request: EstimateRequest) -> None:
         )
         for name, parts, attributes in steps(groups, "estimating")
     }
-    request.draw(results)
     request.show_sources()
-    if request.summaries:
-        _write_summaries_of_groups(results, request)
-        return
     totals = {
         name: weighted(parts, read_margins(request.margins, parts), attributes=attributes)
         for name, parts, attributes in groups
         if request.margins is not None
     }
+    _write_groups_together(results, request, totals)
+
+
+def _write_groups_together(
+    results: Mapping[str, Estimate],
+    request: EstimateRequest,
+    totals: Mapping[str, WeightedEstimate],
+) -> None:
+    """Write and print groups that were estimated in one table, and weighted sums of groups."""
+    request.draw(results)
+    if request.summaries:
+        _write_summaries_of_groups(results, request)
+        return
+    intervals = request.intervals
 
     def show() -> None:
         for name, result in results.items():
@@ -837,10 +831,10 @@ def _compare_groups(request: EstimateRequest) -> None:
         compare_groups,
         corrected_together,
         in_one_table,
+        quantity,
     )
 
-    of = "codes" if request.lists_single_values else _quantity(request.quantity)
-
+    of = "codes" if request.lists_single_values else quantity("--of", request.quantity)
     options: dict[str, Any] = {
         "reference": request.reference,
         "between": names_in(request.between) or None,
@@ -983,14 +977,3 @@ def _require_time(name: str) -> None:
         rule = "needs names of files that are numbers or dates"
         remedy = "Write the time before each file: 1=week1.json 2=week2.json"
         raise ArgumentError("--pool path", rule, name, remedy) from None
-
-
-def _quantity(text: str | None) -> str | float | None:
-    """What --of names."""
-    from warner.results.differences import quantity
-
-    of: str | float | None = text
-    if text is not None:
-        with contextlib.suppress(ValueError):
-            of = float(text)
-    return quantity("--of", of)

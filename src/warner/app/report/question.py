@@ -250,7 +250,11 @@ class Question:
     def section(self) -> Section:
         """The section of the question."""
         level = self.settings.level
-        blocks: list[Block] = [self._people() + self._of_ways()]
+        verb = "people took part" if self.has_nonresponse else "people answered"
+        verb = "reports came" if self.estimate.reports_per_person > 1 else verb
+        counted = about_ways(self.parts, self.attributes, self.groups, self.settings.target, verb)
+        of_ways = "".join(f" {visible(text)}" for text in [*counted, *self._ways_by_group()])
+        blocks: list[Block] = [self._people() + of_ways]
         blocks += [] if self.settings.design is None else [self._drawn(self.settings.design)]
         compared = self._compared if self.has_groups else ""
         of_groups = "" if isinstance(compared, str) else compared.doubt
@@ -346,13 +350,6 @@ class Question:
             f"{people} took part, and {_figures(row, [row])} of them answered.{hidden} All shares "
             "are of the people who answered, and say nothing about the others."
         )
-
-    def _of_ways(self) -> str:
-        """How many answered in each way, and whether their shares differ; "" of one way."""
-        verb = "people took part" if self.has_nonresponse else "people answered"
-        verb = "reports came" if self.estimate.reports_per_person > 1 else verb
-        about = about_ways(self.parts, self.attributes, self.groups, self.settings.target, verb)
-        return "".join(f" {visible(text)}" for text in [*about, *self._ways_by_group()])
 
     def _ways_by_group(self) -> list[str]:
         """In which groups the shares of the ways differ, after Holm; [] where in none."""
