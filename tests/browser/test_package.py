@@ -39,8 +39,10 @@ import { send as keep } from "warner-survey/node";
 const survey: Survey = await readSurvey(new Uint8Array());
 await seal(survey, { answers: { theme: "dark" } });
 const outcome: string = await send({ theme: "dark" }, { collector: "https://x.example.org" });
-const kept: string = await keep({ theme: "dark" }, { collector: "https://x.example.org", folder: "anna" });
-console.log(outcome, kept);
+const log = (message: string, reason: string) => console.error(message, reason);
+const place = { collector: "https://x.example.org", folder: "anna", log };
+const isKept: boolean = (await keep({ theme: "dark" }, place)) === "already";
+console.log(outcome, isKept);
 """
 WRONG = """
 import { readSurvey, seal } from "warner-survey";

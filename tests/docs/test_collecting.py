@@ -200,13 +200,13 @@ def test_a_program_in_node_is_installed_and_counted_by_the_lines_of_the_guide(
     (token,) = servers.ready()
     address = servers.addresses[_HERE]
     lines = lines.replace("https://survey.example.org", address)
-    (app / "run.mjs").write_text(lines.replace('"kept"', json.dumps(str(app / "kept"))))
+    (app / "run.mjs").write_text(lines.replace('"kept/anna"', json.dumps(str(app / "kept"))))
     said = [node(str(app / "run.mjs")) for _ in range(2)]
-    assert said == ["sent\n", "sent\n"]
+    assert said == ["sent\n", "already\n"]
     Path("token.txt").write_text(token)
     given = (address, "--token-file", "token.txt")
     run("collect", "close", *given)
-    assert node(str(app / "run.mjs")) == "sent\n"
+    assert node(str(app / "run.mjs")) == "already\n"
     run("collect", "pull", *given, "-o", "tally.json")
     assert load_tallies("tally.json")["smokes"].n == 1
 

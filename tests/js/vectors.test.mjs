@@ -226,7 +226,7 @@ async function withDevice(text, reply, act) {
     await act(async () => { // the program starts
       starts += 1;
       const { send } = await import(`${module}?start=${starts}`);
-      return (collector, answers) => send(answers, { collector, folder: "kept" });
+      return (collector, answers, more) => send(answers, { collector, folder: "kept", ...more });
     });
   } finally {
     process.chdir(before);
@@ -264,7 +264,7 @@ test("rounds.json: a program in Node.js keeps its permanent reports in a folder"
     for (round of [1, 2, 3]) {
       const send = await start();
       sent = [];
-      assert.equal(await send(HERE, OF_ROUNDS), "later");
+      assert.equal(await send(HERE, OF_ROUNDS), "unavailable");
       assert.equal(sent[0].length, 2 * (36 + warner.submissionLength(ROUNDS)));
       // Rejects a person who counts twice because the program started twice in the round.
       await Promise.all([`${HERE}/`, HERE].map((address) => send(address, OF_ROUNDS)));
@@ -336,7 +336,8 @@ test("rounds.json: processes with one folder send one report of a round, of perm
 });
 
 test("rounds.json: the device for Node.js says what became of a report, and sends no counted one again", async () => {
-  // Rejects lines that take the page of a proxy for a reply, give a lost report up, or forget a counted one.
+  // Rejects lines that take the page of a proxy for a reply, give a lost report up, forget a counted one, or say "sent"
+  // of answers that they drop.
   const refusal = (status, error) => () => Response.json({ error, message: "Words." }, { status });
   const page = (status) => () => new Response("<!doctype html>", { status });
   let [text, reply, sent] = [() => surveyOf(1), null, []];
@@ -346,37 +347,50 @@ test("rounds.json: the device for Node.js says what became of a report, and send
   };
   await withDevice(() => text(), collector, async (start) => {
     const send = await start();
-    for (const [answer, outcome] of [
-      [() => { throw new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } }); }, "later"],
-      [page(502), "later"], [page(200), "later"], [page(403), "later"],
-      [refusal(503, "unavailable"), "later"], [refusal(429, "too_many"), "later"], [refusal(408, "slow"), "later"],
-      [refusal(425, "not_open"), "later"], [refusal(410, "closed"), "closed"], [refusal(409, "other_study"), "other_study"],
-      [() => Response.json({ accepted: 1 }, { status: 202 }), "sent"],
-    ]) {
+    const lost = () => { throw new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } }); };
+    const outcomes = [
+      [lost, "unavailable", "ECONNREFUSED"],
+      [page(502), "busy", "502"], [page(200), "busy", "200"], [page(403), "busy", "403"],
+      [refusal(503, "unavailable"), "busy", "503"], [refusal(429, "too_many"), "busy", "429"],
+      [refusal(408, "slow"), "busy", "408"], [refusal(425, "not_open"), "not-open", "not_open"],
+      [refusal(410, "closed"), "closed", "closed"], [refusal(409, "other_study"), "other-study", "other_study"],
+      [refusal(403, "not_invited"), "not-invited", "not_invited"], [refusal(400, "malformed"), "rejected", "malformed"],
+    ];
+    const logged = [];
+    const log = (message, reason) => logged.push([message, reason]);
+    for (const [answer, outcome, reason] of outcomes) {
       reply = answer;
       WARNED.length = 0;
       assert.equal(await send(HERE, OF_ROUNDS), outcome);
-      assert.equal(WARNED.length, outcome === "sent" ? 0 : 1); // rejects "later" for ever, and no word of why
-      if (outcome === "later") assert.match(WARNED[0], /^later: https:..survey.example.org.reports: (\d|ECONNREFUSED)/);
+      assert.equal(WARNED.length, 1); // rejects "busy" for ever, and no word of why
+      assert.ok(WARNED[0].startsWith(`${outcome}: ${HERE}/reports: ${reason === reason.toUpperCase() ? reason : "Words."}`));
+      assert.equal(await send(HERE, OF_ROUNDS, { log }), outcome);
+      assert.deepEqual(logged.splice(0), [[WARNED[0], reason]]); // and the console has nothing more
+      assert.equal(WARNED.length, 1);
     }
+    reply = () => Response.json({ accepted: 1 }, { status: 202 });
+    assert.equal(await send(HERE, OF_ROUNDS), "sent");
     assert.deepEqual(new Set(sent).size, 1);
-    assert.equal(sent.length, 11);
+    assert.equal(sent.length, 2 * outcomes.length + 1);
     reply = null; // it is asked no more in this round
-    for (const again of [send, await start()]) assert.equal(await again(HERE, OF_ROUNDS), "sent");
-    assert.equal(sent.length, 11);
-    for (text of [() => { throw new TypeError("fetch failed"); }, page(502)]) {
-      assert.equal(await send(HERE, OF_ROUNDS), "later");
+    for (const again of [send, await start()]) assert.equal(await again(HERE, { ...OF_ROUNDS, drinks: 4 }), "already");
+    assert.equal(sent.length, 2 * outcomes.length + 1);
+    for (const [served, outcome] of [[lost, "unavailable"], [page(502), "busy"]]) {
+      text = served;
+      assert.equal(await send(HERE, OF_ROUNDS), outcome);
     }
   });
 });
 
 test("rounds.json: the device for Node.js refuses what no later call can mend, and keeps nothing then", async () => {
-  // Rejects "later" for ever of an address without a survey, and permanent reports of a person who answered too little.
+  // Rejects "busy" for ever of an address without a survey, and permanent reports of a person who answered too little.
   let text = () => surveyOf(1);
   await withDevice(() => text(), () => assert.fail("sent"), async (start) => {
     const send = await start();
     const { smokes, ...fewer } = OF_ROUNDS;
     await assert.rejects(send(HERE, fewer), { code: "bad_answer", place: "smokes" });
+    await assert.rejects(send(HERE, OF_ROUNDS, { pubic: {} }), /pubic: is unknown to send of Node.js, which takes/);
+    await assert.rejects(send(HERE, OF_ROUNDS, { digest: "0".repeat(64) }), { code: "altered", place: "survey" });
     await assert.rejects(send("survey.example.org", OF_ROUNDS), /collector: must be the web address of the survey/);
     text = () => new Response("", { status: 404 });
     await assert.rejects(send(HERE, OF_ROUNDS), /survey.example.org.study.json does not exist \(404\)/);
@@ -399,7 +413,7 @@ test("drawn_rounds.json: the device for Node.js draws once which questions it re
     throw new TypeError("fetch failed");
   };
   await withDevice(text, lost, async (start) => {
-    for (round of [1, 2, 3, 4, 5, 6]) assert.equal(await (await start())(HERE, answers), "later");
+    for (round of [1, 2, 3, 4, 5, 6]) assert.equal(await (await start())(HERE, answers), "unavailable");
     assert.deepEqual(new Set(blocks).size, 1);
     assert.equal(blocks.length, 6);
     const { attributes } = warner.blocks(drawn.program)[blocks[0]];

@@ -214,6 +214,20 @@ const REFUSED = {
 };
 
 /**
+ * What a reply that does not accept a report means; "busy" where it is of this moment, or of somebody between.
+ *
+ * @param {number} status
+ * @param {any} said the JSON data of the reply.
+ * @returns {{ outcome: Outcome, reason: string }}
+ */
+export function refusalOf(status, said) {
+  const reason = typeof said?.error === "string" ? said.error : "";
+  const final = status >= 400 && status < 500 && ![408, 429].includes(status);
+  if (!final || !/^[a-z_]{1,40}$/.test(reason)) return { outcome: "busy", reason: "" };
+  return { outcome: REFUSED[reason] ?? "rejected", reason };
+}
+
+/**
  * Send bytes once. Only the collector's own reply counts: what a portal of a network says does not.
  *
  * @param {"reports" | "spent" | "token"} address
@@ -248,10 +262,7 @@ async function post(address, body, collector = import.meta.url, longest = LONGES
     const signed = reply.status === 200 && /^[0-9a-f]{512}$/.test(signature);
     if (signed) return { outcome: "unspent", reason: "", signature };
   } else if (reply.status === 202 && said?.accepted === 1) return { outcome: "sent", reason: "" };
-  const reason = typeof said?.error === "string" ? said.error : "";
-  const final = reply.status >= 400 && reply.status < 500 && ![408, 429].includes(reply.status);
-  if (!final || !/^[a-z_]{1,40}$/.test(reason)) return { outcome: "busy", reason: "" };
-  return { outcome: REFUSED[reason] ?? "rejected", reason };
+  return refusalOf(reply.status, said);
 }
 
 /**

@@ -1,7 +1,7 @@
 // The device of one person in a program of Node.js: the answers are randomised once, and sent until they arrive.
 //
 //     import { send } from "warner-survey/node";
-//     await send({ theme: "dark" }, { collector: "https://survey.example.org", folder: "kept" });
+//     await send({ theme: "dark" }, { collector: "https://survey.example.org", folder: "kept/anna" });
 //
 // The folder keeps between the runs of a program: the bytes of a round, so that a person counts once in it; with
 // rounds the permanent report on each answer; and where questions are drawn, which of them this person is asked in
@@ -10,12 +10,13 @@
 import { createHash, randomUUID } from "node:crypto";
 import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { refusalOf } from "../outbox.js";
 import {
   Refusal, blockOfCode, blocks, body, checkNames, drawBlock, encode, nameOfDraw, programsOf, readSurvey, sample, seal,
 } from "../warner.js";
 
 const TIMEOUT = 30_000; // milliseconds
-const LATER = [408, 425, 429]; // refusals of this moment
+const SETTINGS = ["collector", "folder", "public", "code", "digest", "log"];
 
 /** A whole file comes into being by one act, `renameSync` or `linkSync`, also where several processes write it. */
 function keep(file, content, act = renameSync) {
@@ -74,16 +75,11 @@ function memoOf(survey, name, answer, folder, kept) {
   throw new Refusal("memo_full", name, "has one answer more than values in [repeat] allows, so nothing was sent");
 }
 
-/** Say why a later call may do what this one could not: perhaps an address or a port is wrong. */
-function later(address, why) {
-  console.warn(`later: ${address}: ${why}`);
-  return "later";
-}
-
 /** The reply to a request; null where none comes. An address where nothing is will never reply otherwise. */
-async function replyOf(address, request) {
+async function replyOf(address, request, log) {
   const reply = await fetch(address, { ...request, signal: AbortSignal.timeout(TIMEOUT) }).catch((error) => {
-    later(address, error.cause?.code ?? error.message);
+    const reason = error.cause?.code ?? error.message;
+    log(`unavailable: ${address}: ${reason}`, reason);
     return null;
   });
   if (reply?.status === 404) {
@@ -93,13 +89,8 @@ async function replyOf(address, request) {
   return reply;
 }
 
-/** The file with the bytes of this round, which are the same at each call; null where no collector replies. */
-async function fileOfRound(collector, folder, answers, settings) {
-  const document = new URL("study.json", collector);
-  const reply = await replyOf(document);
-  if (reply?.ok === false) later(document, reply.status);
-  if (!reply?.ok) return null;
-  const survey = await readSurvey(await reply.arrayBuffer());
+/** The file with the bytes of this round, which are the same at each call. */
+async function fileOfRound(survey, folder, answers, settings) {
   checkNames(survey, answers);
   for (const [name, answer] of Object.entries(answers)) encode(questionOf(survey, name), answer); // refuses a wrong one
   const file = join(folder, `${survey.study}.body`);
@@ -127,36 +118,46 @@ async function fileOfRound(collector, folder, answers, settings) {
  * @param {object} settings
  * @param {string} settings.collector the web address of the survey.
  * @param {string} settings.folder what is kept of this person, and of no other. It must outlast updates of the program.
- * @returns {Promise<string>} "sent", "later", or why the answers are not counted, such as "closed".
+ * @param {(message: string, reason: string) => void} [settings.log] is told why no report was counted; else the console.
+ * @returns {Promise<string>} "sent"; "already" where an earlier call has sent answers in this round, so that these were
+ *   not sent; "unavailable", "busy" or "not-open", after which a later call goes on; or why the answers are not
+ *   counted: "closed", "other-study", "spent", "not-invited" or "rejected".
  */
-export async function send(answers, { collector, folder, ...settings } = {}) {
+export async function send(answers, settings = {}) {
+  for (const name of Object.keys(settings)) {
+    if (SETTINGS.includes(name)) continue;
+    throw new Refusal("malformed", name, `is unknown to send of Node.js, which takes ${SETTINGS.join(", ")}`);
+  }
+  const { collector, folder, digest, log = (message) => console.warn(message), ...person } = settings;
   if (!/^https?:\/\/[^/]/i.test(collector)) {
     const rule = 'must be the web address of the survey, such as "https://survey.example.org"';
     throw new Refusal("malformed", "collector", rule);
   }
   if (typeof folder !== "string" || folder === "") {
-    throw new Refusal("malformed", "folder", 'must be the name of a folder for this person alone, such as "kept"');
-  }
-  if ("block" in settings) {
-    throw new Refusal("malformed", "block", "is drawn by send, and kept in the folder");
+    throw new Refusal("malformed", "folder", 'must be the name of a folder for this person alone, such as "kept/anna"');
   }
   const address = collector.replace(/\/?$/, "/");
-  const file = await fileOfRound(address, folder, answers, settings);
-  if (file === null) return "later";
+  const document = new URL("study.json", address);
+  const served = await replyOf(document, {}, log);
+  if (served === null) return "unavailable";
+  if (!served.ok) {
+    log(`busy: ${document}: ${served.status}`, String(served.status));
+    return "busy";
+  }
+  const file = await fileOfRound(await readSurvey(await served.arrayBuffer(), digest), folder, answers, person);
   const bytes = readFileSync(file);
-  if (bytes.length === 0) return "sent"; // by an earlier call
+  if (bytes.length === 0) return "already";
   const reports = new URL("reports", address);
-  const reply = await replyOf(reports, {
-    method: "POST", body: bytes, headers: { "Content-Type": "application/octet-stream" },
-  }); // without a reply it is perhaps counted, and the same bytes count once
-  if (reply === null) return "later";
+  const request = { method: "POST", body: bytes, headers: { "Content-Type": "application/octet-stream" } };
+  const reply = await replyOf(reports, request, log);
+  if (reply === null) return "unavailable"; // perhaps it is counted, and the same bytes count once
   const said = await reply.json().catch(() => null); // a proxy replies with a page of its own
   if (reply.status === 202 && said?.accepted === 1) {
     keep(file, ""); // nothing is sent again in this round, and no file tells which report is of this device
     return "sent";
   }
-  const isFinal = reply.status >= 400 && reply.status < 500 && !LATER.includes(reply.status);
-  if (!isFinal || !said?.error) return later(reports, reply.status);
-  console.warn(said.message); // it repeats nothing of the answers
-  return said.error;
+  const { outcome, reason } = refusalOf(reply.status, said);
+  const why = reason === "" ? reply.status : said.message; // which repeats nothing of the answers
+  log(`${outcome}: ${reports}: ${why}`, reason || String(reply.status));
+  return outcome;
 }
