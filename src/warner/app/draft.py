@@ -29,7 +29,7 @@ from warner.mechanisms.permanent import DEGRADED
 from warner.studies.mechanisms import is_drawn
 from warner.studies.problems import located, parsed, study_text
 from warner.studies.public import described
-from warner.studies.study import Study
+from warner.studies.study import Study, is_together
 from warner.theory import people_for_difference, power_for_difference
 
 _OPEN = ("mechanism", "epsilon")
@@ -458,22 +458,16 @@ def _data(text: str) -> Mapping[str, Any]:
 
 def _missing(data: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """The attributes that lack a mechanism or an epsilon, without those of joint tables."""
-    tables, joint, ask = data.get("attributes"), data.get("joint", []), data.get("ask")
-    if not isinstance(tables, Mapping) or not isinstance(joint, list):
+    tables, ask = data.get("attributes"), data.get("ask")
+    if not isinstance(tables, Mapping):
         return {}
     draws = isinstance(ask, Mapping) and is_drawn(ask)
     if isinstance(ask, Mapping) and draws and (ask.get("each") != "one" or "epsilon" in ask):
         return {}  # what is drawn has a mechanism by default
-    together = {
-        name
-        for each in joint
-        if isinstance(each, Mapping) and isinstance(each.get("attributes"), list)
-        for name in map(str, each["attributes"])
-    }
     lacking = {}
     for name, table in tables.items():
-        # A design for paper has both.
-        if isinstance(table, Mapping) and name not in together and "design" not in table:
+        is_one = isinstance(table, Mapping) and not is_together(name, data.get("joint"))
+        if is_one and "design" not in table:  # a design for paper has both
             # Items that people tick have a mechanism by default, and need an epsilon.
             needed = ("epsilon",) if "items" in table else _OPEN
             lacks = tuple(key for key in needed if key not in table)

@@ -748,9 +748,9 @@ def _compared(makers: Mapping[str, Maker], domain: Domain) -> dict[str, Maker]:
     if len(makers) == 1:
         return dict(makers)
     left = _LEFT_OUT_OF_PLACES if domain.dimension > 1 else _LEFT_OUT
-    many = domain.answered.is_ordered and domain.size > _FEW
-    names = [name for name in makers if name not in left and (name in _OF_NUMBERS or not many)]
-    return {name: makers[name] for name in names}
+    few = not domain.answered.is_ordered or domain.size <= _FEW
+    names = _OF_NUMBERS if not few and makers.keys() & {*_OF_NUMBERS} else makers
+    return {name: makers[name] for name in names if name in makers and name not in left}
 
 
 def _promising(makers: Mapping[str, Maker], scenario: Scenario, epsilon: float) -> dict[str, Maker]:

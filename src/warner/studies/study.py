@@ -1118,7 +1118,7 @@ def _table_problems(
     spec = ATTRIBUTE.checked(sound, (), ProblemLog())
     has_domain = sum(key in spec for key in BY_KEY) == 1
     is_design = "design" in table  # which needs neither a mechanism nor an epsilon
-    if _is_together(name, data.get("joint")) or (is_design and bad):
+    if is_together(name, data.get("joint")) or (is_design and bad):
         return domain_problems(where, spec) if has_domain else []
     # A group may state what the common table leaves out, and so may [ask], misspelt or not.
     leaves_out = any(nearest(key, map(str, data)) for key in ("groups", "ask"))
@@ -1133,7 +1133,7 @@ def _table_problems(
     return []
 
 
-def _is_together(name: str, joint: Any) -> bool:
+def is_together(name: str, joint: Any) -> bool:
     """Whether an attribute is named in a table of attributes that are randomised together."""
     tables = joint if isinstance(joint, list) else []
     return any(

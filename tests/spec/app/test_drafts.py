@@ -54,12 +54,16 @@ forever = FOREVER
 values = ["light", "dark"]
 [attributes.font]
 integers = [8, 12]
+[attributes.minutes]
+integers = [0, 600]
 """
 
 
 @pytest.mark.parametrize("forever", ["2.0", "0.4"])
 def test_a_draft_of_rounds_gets_what_goes_with_rounds(tmp_path: Path, forever: str) -> None:
-    """Rejects the plan that proposes a mechanism, or an epsilon, that its own study refuses."""
+    """Rejects the plan that proposes a mechanism, or an epsilon, that its own study refuses, and the
+    plan that compares nothing for many numbers, whose mechanisms rounds do not take.
+    """
     draft, study = tmp_path / "draft.toml", tmp_path / "study.toml"
     draft.write_text(REPEATED.replace("FOREVER", forever))
     said = run("plan", str(draft), "--people", "2000", "--write", str(study)).output
@@ -75,9 +79,9 @@ def test_a_draft_of_rounds_with_many_questions_draws_one_for_all_of_them(tmp_pat
     more = '[attributes.wrap]\nvalues = ["off", "on"]\n'
     draft.write_text(f"budget = 2.0\n{REPEATED.replace('FOREVER', '2.0')}{more}")
     said = " ".join(run("plan", str(draft), "--write", str(study)).output.split())
-    assert "Each device draws one of 3 questions for all rounds, by chance, and spends" in said
+    assert "Each device draws one of 4 questions for all rounds, by chance, and spends" in said
     made = Study.load(study)
-    assert [len(asked) for asked in made.permanent] == [1, 1, 1]
+    assert [len(asked) for asked in made.permanent] == [1, 1, 1, 1]
     assert made.epsilon < 2.0 and made.epsilon_of_rounds <= 2.0
 
 
