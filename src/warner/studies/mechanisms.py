@@ -26,7 +26,7 @@ from warner.mechanisms import (
 )
 from warner.mechanisms.one_of import best_mechanism
 from warner.studies.problems import Path, Problem, ProblemLog, StudyProblems, broken, in_words
-from warner.studies.schema import ATTRIBUTE, BY_KEY, JOINT, MECHANISMS, STUDY, Table
+from warner.studies.schema import ATTRIBUTE, BY_KEY, JOINT, MECHANISMS, Table, owners_of_keys
 
 Spec = Mapping[str, Any]  # a table of a study file, or its options
 
@@ -305,8 +305,8 @@ def _option_problems(
             names = [*allowed, "tags"] if cls.takes_tags else [*allowed]
             has = f"whose options are {', '.join(names)}" if names else "which has no options"
             remedy = meant(option, [key for key in ATTRIBUTE.keys if key not in ("keys", "tags")])
-            if option in STUDY.keys and option not in _TABLES:
-                remedy = "This key is for the whole study: write it above the first table"
+            if option not in _TABLES and (headers := owners_of_keys().get(option)):
+                remedy = f"It belongs in {' or '.join(headers)}"
             add(option, f"is not an option of {name}, {has}", remedy or "Leave out this key")
     return problems
 

@@ -248,11 +248,7 @@ def _unknown_key(path: Path, near: str | None, value: Any = None) -> Problem:
     if len(path) == 1 and isinstance(value, Mapping) and (of_top := value.keys() & {*STUDY.keys}):
         remedy = f"Write {', '.join(sorted(of_top))} at the top of the file, without [{key}]"
         return Problem(path, message(in_words(path), rule, None, remedy))
-    owners: dict[str, list[str]] = {}
-    tables = (STUDY, ATTRIBUTE, ASK, REPEAT, COLLECT, GROUP, JOINT, PUBLIC, CHANGE, *_DOMAIN_TABLES)
-    for table in tables:
-        for name in table.keys:
-            owners.setdefault(name, []).extend(filter(None, [table.header]))
+    owners = owners_of_keys()
     if key in _OTHER_NAMES:
         remedy = f"Is {_OTHER_NAMES[key]!r} meant?"
     elif path[0] == "public" and key in _LIMITS_OF_DATES:
@@ -266,9 +262,18 @@ def _unknown_key(path: Path, near: str | None, value: Any = None) -> Problem:
         remedy = meant(key, [near] if near else sorted(written)) or "Remove it"
     else:
         rule = "is not a key of this table"
-        headers = owners[key]
-        remedy = f"It belongs in {' or '.join(headers)}" if headers else "Remove it"
+        remedy = f"It belongs in {' or '.join(owners[key])}" if owners[key] else "Remove it"
     return Problem(path, message(in_words(path), rule, None, remedy))
+
+
+def owners_of_keys() -> dict[str, list[str]]:
+    """{key: where it stands in a study file, in words}; an empty list for the key of a domain."""
+    owners: dict[str, list[str]] = {}
+    tables = (STUDY, ATTRIBUTE, ASK, REPEAT, COLLECT, GROUP, JOINT, PUBLIC, CHANGE, *_DOMAIN_TABLES)
+    for table in tables:
+        for name in table.keys:
+            owners.setdefault(name, []).extend(filter(None, [table.header]))
+    return owners
 
 
 # -----------------------------------------------------------------------------------------------
@@ -649,5 +654,5 @@ STUDY = Table(
             GenericAlias(list, GROUP), "groups of people with budgets of their own", entries=2
         ),
     },
-    "the beginning of the file, above the first table",
+    "the part of the file above the first table",
 )

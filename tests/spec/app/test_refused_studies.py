@@ -69,7 +69,7 @@ line 8: attributes.smokes.epsilon: is missing. Is 'epsilom' a misspelt 'epsilon'
 line 11: attributes.units.interval: must be a table; got [0, 60]. Write for example interval = { low
 line 13: attributes.units: epsilon: must be above 0; got -1.0.
 line 16: attributes.weight.interval.bin: is not a key of a study file. Is 'bins' meant?
-line 19: attributes.weight.budget: is not an option of SquareWave, whose options are cells. This key is
+line 19: attributes.weight.budget: is not an option of SquareWave, whose options are cells. It belongs in
 line 21: attributes.height.mechanism: is missing.
 line 22: attributes.height: high: must be greater than low
 line 26: attributes.condition: must have exactly one of the keys values, integers, interval, grid, items, words. Is 'value'

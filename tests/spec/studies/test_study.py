@@ -71,6 +71,11 @@ def test_attributes_that_differ_only_in_case_are_refused_before_anything_is_writ
             "attributes.age.kept: is not an option of UnaryEncoding, whose options are variant",
         ),
         (
+            ('variant = "oue"', "forever = 2.0"),
+            "forever: is not an option of UnaryEncoding, whose options are variant. "
+            "It belongs in the table [repeat]",
+        ),
+        (
             ("budget = 3.0", "budget = 2.0"),
             "budget: is exceeded: the questions (attributes) spend 2.5 together",
         ),
