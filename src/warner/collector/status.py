@@ -92,7 +92,8 @@ class Status:
         unknown = "not known: no report came since this server started"
         yield "Last report", unknown if self.last_report is None else f"{self.last_report} UTC"
         reasons = ", ".join(f"{n:,} {name}" for name, n in self.refused.items())
-        yield "Refused", reasons or "no requests"
+        late = " (the last minute may be missing)" if self.servers else ""
+        yield "Refused", (reasons or "no requests") + late
         is_file = self.engine == "SQLite"
         unseen = "not known: warner cannot see copies that pg_dump made"
         none = "none was made" if is_file else unseen

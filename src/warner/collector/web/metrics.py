@@ -93,7 +93,7 @@ class Metrics:
         yield from _metric(
             "warner_refused_total",
             "counter",
-            "Refused requests of all servers together. The live page explains the reasons.",
+            "Refused requests of all servers, up to a minute late. The live page says the reasons.",
             *rejects,
         )
         yield from _metric(
