@@ -203,6 +203,9 @@ def test_serve_refuses_them_and_says_at_the_end_what_was_counted(
     collector.stop()
     closed = run("study.toml")
     assert "warner collect pull http://127.0.0.1:8000 --token-file token.txt" in closed.stderr
+    assert "put the owner's token into token.txt, start the server" in closed.stderr
+    stopped = run("study.toml", "--token-file", "owner.txt", "--new-token").stderr
+    assert "--token-file owner.txt" in stopped and "token.txt" not in stopped
 
 
 # Sealed submissions: their bytes, and what is refused by position.

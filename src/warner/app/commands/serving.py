@@ -372,11 +372,13 @@ def _say_stopped(path: str, url: str, collector: Collector, choices: dict[str, A
     again = shlex.join(["warner", "collect", "serve", path, *collectors.given_again(store_name)])
     if collector.status() == "closed":
         trusted = ["--trust", lan] if (lan := choices["lan"] and choices["certificate"]) else []
-        words = ["warner", "collect", "pull", url, "--token-file", "token.txt", *trusted]
+        file = choices["token_file"]
+        words = ["warner", "collect", "pull", url, "--token-file", file or "token.txt", *trusted]
+        first = "" if file else "put the owner's token into token.txt, "
         pull = shlex.join([*words, "-o", tally_of(path)])
         note(
-            "The survey is closed. To fetch the tally, put the owner's token into token.txt, start "
-            f"the server again:\n  {again}\nand run in another terminal:\n  {pull}"
+            f"The survey is closed. To fetch the tally, {first}start the server again:\n  {again}\n"
+            f"and run in another terminal:\n  {pull}"
         )
         if public := Study.load(path).public:
             columns = " or ".join(f"--by {name}" for name in public)

@@ -107,16 +107,13 @@ class Buckets:
         for bucket, rate, burst in buckets:
             missing = max(reports, 1) - bucket.refill(rate, burst, now)
             if missing > 0:
-                raise _too_many(reports, burst, missing / rate)
+                if reports > burst:
+                    rule = f"can have at most {int(burst):,} reports without the owner's token"
+                    raise HttpRefused("too_large", None, rule)
+                wait = str(int(missing / rate) + 1)
+                raise HttpRefused("too_many", headers={"retry-after": wait})
         for bucket, _, _ in buckets:
             bucket.tokens -= reports
-
-
-def _too_many(reports: int, burst: float, seconds: float) -> HttpRefused:
-    if reports > burst:
-        rule = f"can have at most {int(burst):,} reports without the owner's token"
-        return HttpRefused("too_large", None, rule)
-    return HttpRefused("too_many", headers={"retry-after": str(int(seconds) + 1)})
 
 
 def _network(address: str) -> bytes:
