@@ -152,7 +152,7 @@ class CountsByHand:
             name: _declared(self.path, name, public[name], i, rows)
             for i, name in enumerate(self.by)
         }
-        groups, place = _groups(self.by, [line.key for line in self._lines], False, of_study)
+        groups, group_of = _groups(self.by, [line.key for line in self._lines], False, of_study)
         size = 1 if groups is None else len(groups.keys)
         tables = {}
         stated = {line.attribute for line in self._lines}
@@ -163,7 +163,7 @@ class CountsByHand:
                 rule = f"cannot have counts of {name!r}, whose reports are not single words"
                 raise FileError(self.path, rule, None, "Give a file of the reports")
             tables[name] = np.full((size, mechanism.n_reports), -1, dtype=np.int64)
-        for line, group in zip(self._lines, place, strict=True):
+        for line, group in zip(self._lines, group_of, strict=True):
             name, code = self._read(line, mechanisms)
             if tables[name][group, code] >= 0:
                 remedy = "Add the two counts, and write one line"
