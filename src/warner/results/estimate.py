@@ -1072,8 +1072,12 @@ def estimate(
     if not isinstance(tally, Tally | Mapping) and isinstance(tally, Iterable):
         tally = [*tally]
         warn_of_equal([each for each in tally if isinstance(each, Tally)])
-    is_other_name = isinstance(method, str) and isinstance(tally, Tally) and method not in METHODS
-    if is_other_name and method in from_header(tally.header).attribute_domains:
+    is_name = isinstance(method, str) and method not in METHODS
+    if (
+        is_name
+        and isinstance(tally, Tally)
+        and method in from_header(tally.header).attribute_domains
+    ):
         rule, remedy = "is the name of a question, not of a method", "Write attributes="
         raise ArgumentError("method", rule, show(method), f"{remedy}{show(method)}")
     named = None if method is None else estimator_of(method)
