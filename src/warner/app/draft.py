@@ -466,8 +466,11 @@ def _missing(data: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
         return {}  # what is drawn has a mechanism by default
     lacking = {}
     for name, table in tables.items():
-        is_one = isinstance(table, Mapping) and not is_together(name, data.get("joint"))
-        if is_one and "design" not in table:  # a design for paper has both
+        if (
+            isinstance(table, Mapping)
+            and "design" not in table  # a design for paper has both
+            and not is_together(name, data.get("joint"))
+        ):
             # Items that people tick have a mechanism by default, and need an epsilon.
             needed = ("epsilon",) if "items" in table else _OPEN
             lacks = tuple(key for key in needed if key not in table)

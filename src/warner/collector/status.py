@@ -91,9 +91,8 @@ class Status:
         yield "People", people + planned
         unknown = "not known: no report came since this server started"
         yield "Last report", unknown if self.last_report is None else f"{self.last_report} UTC"
-        reasons = ", ".join(f"{n:,} {name}" for name, n in self.refused.items())
-        late = " (the last minute may be missing)" if self.servers else ""
-        yield "Refused", (reasons or "no requests") + late
+        reasons = ", ".join(f"{n:,} {name}" for name, n in self.refused.items()) or "no requests"
+        yield "Refused", reasons + " (the last minute may be missing)" * (self.servers > 0)
         is_file = self.engine == "SQLite"
         unseen = "not known: warner cannot see copies that pg_dump made"
         none = "none was made" if is_file else unseen

@@ -801,8 +801,12 @@ def judged_mechanisms(
         except refused as refusal:
             left_out[name] = str(refusal)
     if not judgements:
-        rule = "no mechanism can be made for this epsilon and these values"
-        unexplained = message("epsilon", rule, repr(epsilon), "Use other values")
+        unexplained = message(
+            "epsilon",
+            "no mechanism can be made for this epsilon and these values",
+            repr(epsilon),
+            "Use other values",
+        )
         raise BudgetError(next(iter(left_out.values()), unexplained))
     return judgements, left_out
 

@@ -754,11 +754,7 @@ def _compared(makers: Mapping[str, Maker], domain: Domain) -> dict[str, Maker]:
 
 
 def _promising(makers: Mapping[str, Maker], scenario: Scenario, epsilon: float) -> dict[str, Maker]:
-    """The candidates for numbers and places, with the best alone of those that know no distance.
-
-    Such mechanisms make the same noise on all values, more or less of it, so the one whose unbiased
-    estimate errs least is the best of them for other estimates too.
-    """
+    """The candidates; of those that know no distance, and so err alike at all values, the best."""
     unbiased = {}
     for name in makers.keys() & TREAT_ALL_ALIKE:
         with suppress(WarnerError):  # what cannot be made is named where the others are judged
@@ -825,8 +821,7 @@ def people_for(
 ) -> int | None:
     """The people with whom the interval of the share has the wanted width.
 
-    Widths fall about with the root of n. The secant through the last two (log n, log width) is
-    followed until a width is within 1 % of the wanted one.
+    The secant through the last two (log n, log width) is followed to within 1 % of that width.
     """
     if not expectation.share:
         return None

@@ -372,10 +372,11 @@ def _say_stopped(path: str, url: str, collector: Collector, choices: dict[str, A
     again = shlex.join(["warner", "collect", "serve", path, *collectors.given_again(store_name)])
     if collector.status() == "closed":
         trusted = ["--trust", lan] if (lan := choices["lan"] and choices["certificate"]) else []
-        file = choices["token_file"]
-        words = ["warner", "collect", "pull", url, "--token-file", file or "token.txt", *trusted]
-        first = "" if file else "put the owner's token into token.txt, "
-        pull = shlex.join([*words, "-o", tally_of(path)])
+        of_owner = "--token-file", choices["token_file"] or "token.txt"
+        pull = shlex.join(
+            ["warner", "collect", "pull", url, *of_owner, *trusted, "-o", tally_of(path)]
+        )
+        first = "" if choices["token_file"] else "put the owner's token into token.txt, "
         note(
             f"The survey is closed. To fetch the tally, {first}start the server again:\n  {again}\n"
             f"and run in another terminal:\n  {pull}"

@@ -110,8 +110,7 @@ class Buckets:
                 if reports > burst:
                     rule = f"can have at most {int(burst):,} reports without the owner's token"
                     raise HttpRefused("too_large", None, rule)
-                wait = str(int(missing / rate) + 1)
-                raise HttpRefused("too_many", headers={"retry-after": wait})
+                raise HttpRefused("too_many", headers={"retry-after": str(int(missing / rate) + 1)})
         for bucket, _, _ in buckets:
             bucket.tokens -= reports
 
