@@ -223,10 +223,7 @@ _JSON = (".json", ".jsonl", ".ndjson")
 
 
 def files_of(path: str, is_whole: bool = False) -> list[DataFile]:
-    """The files of an argument: one file, or all of a folder or a pattern.
-
-    Files that look like data, and are not read, are refused if ``is_whole``.
-    """
+    """The files of an argument; if ``is_whole``, none that looks like data may be left unread."""
     if not data_sets.is_data_set(path):
         return [DataFile(path, data_sets.folder_values(path))]
     left_out: list[str] = []

@@ -32,12 +32,7 @@ def require_named(
     columns: Collection[str],
     domains: Mapping[str, Domain | None],
 ) -> dict[str, list[str]]:
-    """The values that are expected of each column; refused where they are no number and no values.
-
-    Args:
-        columns: those of the groups.
-        domains: their values, as far as they are known.
-    """
+    """The values expected of each column; refused where they are no number and no values."""
     if expected and not columns:
         remedy = "Add --by COLUMN"
         raise ArgumentError(_OPTION, "needs groups, but this command counts none", None, remedy)

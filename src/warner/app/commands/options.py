@@ -478,10 +478,8 @@ class Loss(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.
 class Below1(click.FloatRange):
     """A number above 0 and below 1, which may be written in per cent.
 
-    Attributes:
-        example: a number in hundredths, which people may write by mistake.
-        unit: what people read in the remedy, with {} for that number.
-        times: how many hundredths such a number stands for, as 2 of half an interval.
+    The remedy of a mistake shows the ``example`` in hundredths, with {} in ``unit`` for it. It
+    stands for so many ``times`` hundredths, as 2 of half an interval.
     """
 
     def __init__(self, example: int, unit: str = "{} %", times: int = 1) -> None:
