@@ -216,8 +216,7 @@ class Benchmark(Tabular):
     def _least(self, loss: str, truth: str) -> set[tuple[str, str, float, int]]:
         """(mechanism, method, epsilon, n) with the least mean of each budget and number of people.
 
-        With them are those whose mean is not larger beyond chance, by more than two standard errors
-        of the difference: all of them have the same random numbers.
+        With them are those whose mean is larger by at most two standard errors of the difference.
         """
         least = set()
         columns: dict[tuple[float, int], dict[tuple[str, str], np.ndarray]] = {}

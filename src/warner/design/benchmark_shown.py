@@ -102,9 +102,6 @@ def _power_of(rows: Sequence[Mapping[str, Any]], epsilon: float, n: int) -> int:
 def alike(numbers: Sequence[float | None], power: int, digits: int) -> list[str]:
     r"""A mean, its error and its expectation over a power of ten, with the same decimals.
 
-    The mean has its significant digits, zeros at the end too, and its error one at least. The text
-    of None is empty.
-
     >>> alike([0.0123456, 0.00066, 0.0123], -2, 3), alike([0.0123456, 0.000003, None], -2, 3)
     (['1.23', '0.07', '1.23'], ['1.2346', '0.0003', ''])
     >>> print(*alike([3e-31, 1e-31], -2, 2))  # beyond what is written without a power of ten

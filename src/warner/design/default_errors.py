@@ -90,11 +90,9 @@ def can_simulate(domain: Domain) -> bool:
 
 
 def made_shares(domain: Domain) -> np.ndarray:
-    """A made distribution with its mode at a quarter of the range of each coordinate.
+    """A made distribution (K,) with its mode at a quarter of the range of each coordinate.
 
         theta_x ~ prod_k t_k (1 - t_k)^3,   t_k = 0.05 + 0.9 (x_k - low_k) / (high_k - low_k)
-
-    Returns (K,).
 
     >>> from warner import Integers
     >>> made_shares(Integers(0, 4)).round(2).tolist()
@@ -208,10 +206,9 @@ def expected_tally(
 def simulated_losses(
     domain: Domain, mechanism: Mechanism | None, theta: np.ndarray, n: int, runs: range
 ) -> tuple[list[float], str]:
-    """The distances of estimates of some simulated tallies from theta, and the method in words.
+    """The distances of estimates of simulated tallies from theta (K,), and the method in words.
 
-    All mechanisms have the same random numbers, so their losses may be subtracted run by run. None
-    is for no protection. Shapes: theta (K,).
+    With the same random numbers, losses may be subtracted run by run; None is no protection.
     """
     if mechanism is None:
         drawn = [_drawn(theta, n, run) / n for run in runs]
@@ -308,12 +305,11 @@ class DefaultError:
 
 @dataclass(frozen=True, eq=False)
 class DefaultErrors:
-    """The error of the default estimate at one distribution, as a function of the noise.
+    """The error of the default estimate of labels at one distribution, by how noisy reports are.
 
-    What the default estimate makes of the reports of labels depends on how noisy they are, hardly
-    on which mechanism made the noise. One mechanism is therefore simulated, with numbers of people
-    that grow fourfold, and what lies between is interpolated: log error is taken as linear in the
-    logarithm of :func:`noise_of`.
+    It hardly depends on which mechanism made the noise, so one is simulated, with numbers of
+    people that grow fourfold. Between them log error is taken as linear in the logarithm of
+    :func:`noise_of`.
     """
 
     mechanism: Mechanism  # the one that is simulated

@@ -35,10 +35,7 @@ def each_report(mechanism: Mechanism, step: int = 1) -> list[tuple[LikelihoodOpe
 def off_from_law(
     channel: Channel, weights: np.ndarray, exact: np.ndarray
 ) -> tuple[float, str | None]:
-    """How far a channel is from what reports make, and where in words if by more than rounding.
-
-    Shapes: weights (reports, rows of the channel), exact (reports, K).
-    """
+    """How far a channel is from the ``exact`` law (reports, K), and where, beyond rounding."""
     off = np.abs(channel.dense() - weights.T @ exact)
     row, x = np.unravel_index(int(off.argmax()), off.shape)
     largest = float(off.max())

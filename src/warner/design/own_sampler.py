@@ -98,10 +98,7 @@ def records_of(
 
 
 def p_value(observed: np.ndarray, law: np.ndarray, n: int) -> tuple[float, int, int]:
-    """The chi-square test of counts against probabilities; far tails count as one cell.
-
-    Shapes: observed (m,), law (m,).
-    """
+    """The chi-square test of counts (m,) against a law (m,); far tails count as one cell."""
     expected = law * n
     impossible = observed * (law == 0)
     if impossible.any():
@@ -131,11 +128,9 @@ def spread(values: np.ndarray, count: int) -> np.ndarray:
 def neighbours_p_value(records: np.ndarray) -> Tested:
     """The least p-value of reports of equal answers that depend on each other, times all tests.
 
-    Of the distances between people, up to half of their number, those at which reports are most
-    alike are tested: each bit by Fisher's exact test. The pairs of one test share no report, so
-    that they are independent where reports are, whatever the law is.
-
-    Shapes: records uint8 (n, bytes).
+    Each bit of the records (n, bytes) is compared by Fisher's exact test at the distances between
+    people, up to half of their number, at which reports are most alike. The pairs of one test
+    share no report, so they are independent where reports are.
     """
     bits = np.unpackbits(records[:, spread(np.arange(records.shape[1]), _BYTES)], axis=1)
     bits = bits[:, bits.any(axis=0) & ~bits.all(axis=0)]

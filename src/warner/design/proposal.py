@@ -140,11 +140,9 @@ class Scenario:
     def widths(
         self, solution: Solution, has_mean: bool = True
     ) -> tuple[float | None, float | None]:
-        """The widths of the default intervals of the judged share, and of the mean of numbers.
+        """The widths of the default intervals of the judged share and of the mean, or None.
 
         Both are linear functions of the shares, see :mod:`warner.results.linear_limits`.
-
-        None where there is no such interval.
         """
         kind = available_kind(solution)
         if kind == "posterior":
@@ -217,8 +215,7 @@ def expected_at_once(
 
         w = A theta,   error = E loss(theta*, estimate) over draws theta* of the posterior at w
 
-    It judges mechanisms of numbers without the chance of simulated tallies. ``of`` names what is
-    computed; the rest is None, or not a number.
+    ``of`` names what is computed, without the chance of simulated tallies; the rest is None or NaN.
     """
     theta = np.ascontiguousarray(scenario.theta)
     solution = _at_once(canonical(mechanism.header), theta.tobytes(), n)
@@ -239,9 +236,8 @@ def _share_widths(
 ) -> Callable[[int], float | None]:
     """The width of the interval of the share, as a function of the number of people.
 
-    A posterior's width is scaled, so that it is the expected one with n people, and is at most 1,
-    as that of any share. Widths that are neither of a posterior nor of score intervals are
-    simulated.
+    A posterior's width is scaled to the expected one with n people, and is at most 1. Widths that
+    are neither of a posterior nor of score intervals are simulated.
     """
     if expectation.kind == "score":
         return lambda people: score_width(mechanism.channel(), scenario, people)
@@ -848,14 +844,12 @@ def scenarios_of(
     level: float,
     sensitive: np.ndarray | None = None,
 ) -> Scenarios:
-    """The distributions that a mechanism is judged at: a guess, or made ones.
+    """The distributions that a mechanism is judged at: a guess theta (K,), or made ones.
 
     The made distributions are, of numbers, :func:`warner.design.planning.made_shares`, its mirror
     image and one with two humps; of places the first of these; of labels, shares that fall as
     1 / rank, equal shares and shares that fall as 0.7^rank. Where nonresponse is a value beside
     numbers, one person in ten is silent.
-
-    Shapes: theta (K,), sensitive (K,).
     """
     numbers = domain.answered
     if theta is not None:

@@ -152,9 +152,7 @@ def left_out_texts(left_out: Mapping[str, str]) -> list[str]:
 
 
 def to_nine_digits(error: float) -> float:
-    """Round an error to nine digits, to sort by it.
-
-    Errors that differ by rounding errors alone are then equal on every machine.
+    """Round an error to nine digits, so that errors are sorted alike on every machine.
 
     >>> to_nine_digits(0.1 + 0.2) == to_nine_digits(0.3)
     True

@@ -124,9 +124,7 @@ def clusters(
 def clusters_of(
     domain: Product, theta: Any, threshold: float = 0.1, largest: int = 100
 ) -> tuple[tuple[str, ...], ...]:
-    """The groups that :func:`clusters` forms, for a known joint distribution.
-
-    Shapes: theta (K,).
+    """The groups that :func:`clusters` forms, for a known joint distribution theta (K,).
 
     >>> from warner import Categorical
     >>> coin = Categorical(["heads", "tails"])

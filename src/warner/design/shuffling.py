@@ -30,21 +30,13 @@ _GRID = 257
 
 @dataclass(frozen=True)
 class Shuffled:
-    """What reports of several people promise together, once nobody sees whose is whose.
+    """What reports of several people promise together, once nobody sees whose is whose."""
 
-    Attributes:
-        people: whose reports are counted together.
-        rounds: how often the same people report.
-        delta: with this probability at most, the promise does not hold.
-        epsilon: the epsilon in nats against who sees the counts alone, at most.
-        local: the epsilon of one person's reports, against who sees them arrive.
-    """
-
-    people: int
-    rounds: int
-    delta: float
-    epsilon: float
-    local: float
+    people: int  # whose reports are counted together
+    rounds: int  # how often the same people report
+    delta: float  # with this probability at most, the promise does not hold
+    epsilon: float  # in nats, against who sees the counts alone, at most
+    local: float  # of one person's reports, in nats, against who sees them arrive
 
     def __str__(self) -> str:
         rounds = "" if self.rounds == 1 else f" in {self.rounds:,} rounds"
@@ -77,16 +69,11 @@ class CrowdLaw:
     and Q(a, b) = P(b, a). It is the argument of [wang2024], who let everybody hide what comes from
     h, C ~ Binomial(others, 2 alpha): of three people with four values at epsilon 1/2, the counts
     are told apart with delta .0198 at epsilon' 1/4 exactly, and .0172 by that law.
-
-    Attributes:
-        p: the largest ratio of the probabilities of a report under two values.
-        beta: the largest total variation of the reports of two values.
-        others: how many other people there are.
     """
 
-    p: float
-    beta: float
-    others: int
+    p: float  # the largest ratio of the probabilities of a report under two values
+    beta: float  # the largest total variation of the reports of two values
+    others: int  # how many other people there are
 
     @property
     def alpha(self) -> float:
