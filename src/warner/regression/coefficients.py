@@ -49,24 +49,16 @@ def one_unit_more(larger: str) -> str:
 class Parameter:
     """What a model has beside coefficients, such as how much groups differ.
 
-    Attributes:
-        name: what it is.
-        estimate: a share, or a standard deviation.
-        error: its standard error; NaN, as the ends of its interval, where none holds.
-        is_share: whether it lies between 0 and 1.
-        p: the probability of reports as far from "it is 0", if it is 0; None where that is no
-            question.
-        degrees: the degrees of freedom of the error.
-        meaning: what a reader is told of it, as a sentence.
+    Its ``p`` is the probability of reports as far from "it is 0", if it is 0.
     """
 
     name: str
-    estimate: float
-    error: float
-    is_share: bool
-    p: float | None = None
-    degrees: float = math.inf
-    meaning: str = ""
+    estimate: float  # a share, or a standard deviation
+    error: float  # its standard error; NaN, as the ends of its interval, where none holds
+    is_share: bool  # whether it lies between 0 and 1
+    p: float | None = None  # None where that is no question
+    degrees: float = math.inf  # the degrees of freedom of the error
+    meaning: str = ""  # what a reader is told of it, as a sentence
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """A confidence interval, inside what is possible.
@@ -728,10 +720,7 @@ class Solution:
 def solved(
     likelihood: Likelihood, turn: FloatArray, errors: str | None, drawn: DrawnSample | None
 ) -> Solution:
-    """The maximum, in the coefficients T theta that are asked for.
-
-    Shapes: turn T (P, P).
-    """
+    """The maximum, in the coefficients T theta that are asked for, with the turn T (P, P)."""
     best = maximize(likelihood)
     covariance = best.covariance
     if errors == "sandwich":

@@ -65,17 +65,11 @@ class Correlations(Tabular):
         self.errors.setflags(write=False)
 
     def interval(self, level: float = 0.95) -> FloatArray:
-        """Confidence intervals (m, m, 2) inside [-1, 1].
+        """Confidence intervals (m, m, 2) inside [-1, 1], each of a level in [0.5, 1) by itself.
 
         By the likelihood they hold every correlation whose log-likelihood is at most half a
         quantile of chi-square below the largest one; by moments they are symmetric for Fisher's z,
         artanh(r).
-
-        Args:
-            level: coverage of each interval by itself, in [0.5, 1).
-
-        Raises:
-            ArgumentError: a level outside [0.5, 1).
         """
         degrees = math.inf if self.survey is None else float(self.survey.degrees)
         r = np.clip(self.values, -_LARGEST, _LARGEST)
@@ -88,11 +82,7 @@ class Correlations(Tabular):
         return ends
 
     def rows(self, level: float = 0.95) -> list[dict[str, Any]]:
-        """One dict for each pair: first, second, estimate, error, low, high.
-
-        Args:
-            level: coverage of each interval by itself, in [0.5, 1).
-        """
+        """A dict for each pair: first, second, estimate, error, low, high; level in [0.5, 1)."""
         ends = self.interval(level)
         return [
             {
@@ -108,11 +98,7 @@ class Correlations(Tabular):
         ]
 
     def table(self, level: float = 0.95) -> Table:
-        """The rows as a table, with sentences that say how to read it.
-
-        Args:
-            level: coverage of each interval by itself, in [0.5, 1).
-        """
+        """The rows at a level in [0.5, 1) as a table, with sentences that say how to read it."""
         drawn = "" if self.survey is None else f", {self.survey.text}"
         how = "maximum likelihood" if self.method == "likelihood" else "moments"
         columns = [
@@ -132,11 +118,7 @@ class Correlations(Tabular):
         return Table(columns, self.rows(level), notes, "", self.simulated, summary=summary)
 
     def to_json(self, level: float = 0.95) -> dict[str, Any]:
-        """The correlations as JSON data.
-
-        Args:
-            level: coverage of each interval by itself, in [0.5, 1).
-        """
+        """The correlations as JSON data, with intervals at a level in [0.5, 1)."""
         return {
             "format": "warner-correlations",
             "schema": 1,
@@ -376,11 +358,10 @@ def _correlation(one: _Numbers, other: _Numbers, mass: FloatArray) -> tuple[floa
 def _in_groups(
     one: _Numbers, other: _Numbers, mass: FloatArray, near: FloatArray | None = None
 ) -> tuple[float, FloatArray]:
-    """r of an answer that several groups tell together, weighted by how well each tells it.
+    """r of an answer that several groups tell together, and log-odds near which a search can begin.
 
-    What the design adds, such as honesty, is estimated from the reports; with it each group's
-    reports y are a + b x + noise, and (y - a) / b is an unbiased copy of the answer x. Returned too
-    are the log-odds of all shares, near which another search can begin.
+    With estimates of what the design adds, such as honesty, each group's reports y are a + b x +
+    noise, so (y - a) / b is an unbiased copy of x, weighted by how well the group tells it.
     """
     classes = one.groups[0].classes
     counts = [
@@ -441,18 +422,12 @@ class TwoByTwo:
     With log-odds a - b and a + b of the two answers, a correlation r > 0 is possible where |b| is
     at most -ln r. So b = -ln r tanh c makes every pair (a, c) possible. For r < 0 the second answer
     is turned over.
-
-    Attributes:
-        rows: (m, 2, 2) the likelihoods of the different pairs of reports.
-        counts: (m,) how many people have each.
-        correlation: of the shares that make the reports most likely.
-        largest: the largest log-likelihood, in nats.
     """
 
-    rows: FloatArray
-    counts: FloatArray
-    correlation: float
-    largest: float
+    rows: FloatArray  # (m, 2, 2) the likelihoods of the different pairs of reports
+    counts: FloatArray  # (m,) how many people have each
+    correlation: float  # of the shares that make the reports most likely
+    largest: float  # the largest log-likelihood, in nats
 
     @classmethod
     def of(cls, one: Answers | None, other: Answers | None) -> TwoByTwo:

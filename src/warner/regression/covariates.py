@@ -44,13 +44,9 @@ Column = np.ndarray  # float64 (n,), or strings (n,)
 
 
 class Design(ABC):
-    """How covariates become the columns of a regression, for these people and for others.
+    """How covariates become the columns of a regression, for these people and for others."""
 
-    Attributes:
-        names: (p,) the names of the columns, such as ``Intercept``, ``age``, ``ward[T.north]``.
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # (p,) of the columns, such as Intercept, age, ward[T.north]
 
     @property
     def baselines(self) -> Mapping[str, str]:
@@ -64,13 +60,9 @@ class Design(ABC):
 
 @dataclass(frozen=True)
 class PlainDesign(Design):
-    """An intercept, numbers as they are, and text as one column for each level but the first.
+    """An intercept, numbers as they are, and text as one column for each level but the first."""
 
-    Attributes:
-        levels: {column: its levels in order; None for numbers}.
-    """
-
-    levels: Mapping[str, tuple[str, ...] | None]
+    levels: Mapping[str, tuple[str, ...] | None]  # of columns, in order; None for numbers
 
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -129,11 +121,7 @@ class PlainDesign(Design):
 
 @dataclass(frozen=True)
 class FormulaDesign(Design):
-    """The columns of a formula, as the library formulaic makes them.
-
-    Attributes:
-        spec: the model specification of formulaic.
-    """
+    """The columns of a formula, as the library formulaic makes them by its model specification."""
 
     spec: Any
 
@@ -299,10 +287,7 @@ def design_of(
     formula: str | None,
     ordered: Mapping[str, tuple[str, ...]] | None = None,
 ) -> tuple[Design, FloatArray]:
-    """The design of some columns, and its columns (n, p).
-
-    A sum of names is a plain design; formulaic reads every other formula.
-    """
+    """The design of some columns, by formulaic unless a sum of names, and its columns (n, p)."""
     design: Design
     if formula is None:
         design = PlainDesign.of(columns, ordered)
@@ -341,10 +326,7 @@ def levels_from(
     baselines: Mapping[str, Any],
     stated: Mapping[str, tuple[str, ...]],
 ) -> dict[str, tuple[str, ...]]:
-    """{column: its levels}, in order behind the one that the others are compared with.
-
-    The order is the one that is stated, else that of the alphabet.
-    """
+    """{column: its levels}, the baseline first, then in the order stated or of the alphabet."""
     ordered = dict(stated)
     for name, level in baselines.items():
         if name not in columns:
@@ -493,10 +475,7 @@ def names_of_sum(formula: Any) -> list[str] | None:
 
 
 def check_independent(names: tuple[str, ...], triangle: FloatArray) -> None:
-    """Refuse columns of which some are sums of multiples of others.
-
-    Shapes: names (p,), triangle R (r, p).
-    """
+    """Refuse columns (p,), of triangle R (r, p), of which some are sums of multiples of others."""
     lengths = np.sqrt((triangle**2).sum(axis=0))
     scaled = triangle / np.where(lengths > 0, lengths, 1.0)
     _, values, directions = np.linalg.svd(scaled, full_matrices=True)
@@ -512,10 +491,7 @@ def check_independent(names: tuple[str, ...], triangle: FloatArray) -> None:
 
 
 def columns_of(covariates: Any, used: Container[str] | None = None) -> dict[str, Column]:
-    """The columns of covariates: float64, or text; those not ``used`` only where they are so.
-
-    Shapes: covariates (n,).
-    """
+    """The columns (n,) of covariates: float64 or text; if not ``used``, only where they are so."""
     if isinstance(covariates, np.ndarray | list | tuple):
         columns = _of_array(covariates)
     else:

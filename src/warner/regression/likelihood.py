@@ -86,10 +86,7 @@ class Point(ABC):
         """The information of the answers in a direction (P,), summed over clusters, (G, P)."""
 
     def degrees(self, drawn: DrawnSample, directions: FloatArray) -> FloatArray:
-        """The degrees of freedom (J,) of the variances of a'theta, by the information of answers.
-
-        Shapes: directions a (J, P).
-        """
+        """Degrees of freedom (J,) of variances of a'theta by the answers' information; a (J, P)."""
         if drawn.design.cluster is None:
             return np.full(len(directions), float(drawn.degrees))
         # Reports add the same noise in all clusters, so that the answers say which have weight.
@@ -124,10 +121,7 @@ class Pairs(Likelihood):
         covariates: FloatArray,
         weights: FloatArray | None = None,
     ) -> Pairs:
-        """The pairs of n people, who may have weights.
-
-        Shapes: rows (m, K), report (n,), covariates (n, p), weights (n,).
-        """
+        """The pairs of n people with weights (n,): rows (m, K), report (n,), covariates (n, p)."""
         group, first = _different_rows(covariates)
         pair, of_person = np.unique(group * len(rows) + report, return_inverse=True)
         return cls(
@@ -192,12 +186,9 @@ class Pairs(Likelihood):
             return PairsPoint(self, pi, posterior, float(self.counts @ np.log(total)))
 
     def outer(self, factors: FloatArray, group: IntArray) -> FloatArray:
-        """sum_i f_i f_i' (x) z_i z_i', (E p, E p), in blocks of i.
+        """sum_i f_i f_i' (x) z_i z_i', (E p, E p), in blocks of i; factors f (r, E), group (r,).
 
-        Few factors are multiplied with each other, and then with the products of covariates. Many
-        factors are multiplied with the covariates, and then with each other.
-
-        Shapes: factors f (r, E), group (r,).
+        Few factors are multiplied with each other first, and many with the covariates.
         """
         extra, width = factors.shape[1], self.covariates.shape[1]
         size = extra * width
@@ -274,10 +265,7 @@ class PairsPoint(Point):
         return self._of_clusters(drawn, answers)
 
     def _of_clusters(self, drawn: DrawnSample, factors: FloatArray) -> FloatArray:
-        """The sums of w_i f_i (x) z_i over the people of each cluster, (G, E p).
-
-        Shapes: factors f (r, E) of the pairs.
-        """
+        """The sums (G, E p) of w_i f_i (x) z_i over the people of each cluster; f (r, E)."""
         pairs = self.pairs
         shape = (len(drawn.stratum_of_unit), len(pairs.group))
         people = scipy.sparse.csr_array((drawn.weights, (drawn.unit, pairs.of_person)), shape=shape)
@@ -315,23 +303,14 @@ class Predictor(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Mixture(Likelihood):
-    """l(theta) = sum_i w_i log sum_c A[y_i, c] prod_pieces d(c; t_i).
+    """l(theta) = sum_i w_i log sum_c A[y_i, c] prod_pieces d(c; t_i)."""
 
-    Attributes:
-        rows: (n, C) the likelihoods of the report of each person, up to a factor.
-        weights: (n,) of the people.
-        predictors: those of the pieces, in their order.
-        pieces: the factors.
-        start: (P,) where a search begins.
-        has_one_search: whether that is near the largest maximum.
-    """
-
-    rows: FloatArray
-    weights: FloatArray
-    predictors: Sequence[Predictor]
+    rows: FloatArray  # (n, C) the likelihoods of the report of each person, up to a factor
+    weights: FloatArray  # (n,) of the people
+    predictors: Sequence[Predictor]  # those of the pieces, in their order
     pieces: Sequence[Piece]
-    start: FloatArray
-    has_one_search: bool = False
+    start: FloatArray  # (P,) where a search begins
+    has_one_search: bool = False  # whether that is near the largest maximum
 
     @property
     def total(self) -> float:  # type: ignore[override]
@@ -362,13 +341,11 @@ class Mixture(Likelihood):
         )
 
     def people_at(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Of each person: l_i, its derivatives by the predictors t (n, M), and the information.
+        """Of each person: l_i (n,), l_i' (n, M), l_i'' (n, M, M), and the information (n, M, M).
 
         With the posterior q of the classes given all that is seen of a person, by Louis' formula
 
             l_i' = E_q s,   l_i'' = E_q h + Var_q s,   information of the answers E_q f
-
-        Returns (n,), (n, M), (n, M, M), (n, M, M).
         """
         n, width = t.shape
         parts = list(in_blocks(n, _LARGEST_BLOCK, self.rows.shape[1] * width**2))
@@ -488,25 +465,16 @@ class RandomIntercepts(Likelihood):
     p_i is the likelihood of person i of a :class:`Mixture`, j the group of the person. The mean
     over u_j is a sum over nodes that lie around the mode of each group, at the coefficients where
     they were placed. The standard deviation s is the last coefficient, and enters as its square.
-
-    Attributes:
-        mixture: the likelihood of people who know their u; its weights are those within groups.
-        shifted: the numbers of the predictors that u moves.
-        group: (n,) the group of each person, 0..J-1.
-        weights: (J,) those of the groups.
-        nodes: (J, Q) values of u.
-        logs: (J, Q) the logarithms of their weights.
-        alone: the maximum without random intercepts, near which the search begins.
     """
 
-    mixture: Mixture
-    shifted: Sequence[int]
-    group: IntArray
-    weights: FloatArray
-    nodes: FloatArray
-    logs: FloatArray
+    mixture: Mixture  # the likelihood of people who know their u, with the weights within groups
+    shifted: Sequence[int]  # the numbers of the predictors that u moves
+    group: IntArray  # (n,) the group of each person, 0..J-1
+    weights: FloatArray  # (J,) those of the groups
+    nodes: FloatArray  # (J, Q) values of u
+    logs: FloatArray  # (J, Q) the logarithms of their weights
     start: FloatArray
-    alone: Maximum
+    alone: Maximum  # the maximum without random intercepts, near which the search begins
 
     @classmethod
     def of(
@@ -568,12 +536,9 @@ class RandomIntercepts(Likelihood):
     def at_nodes(
         self, theta: FloatArray
     ) -> Iterator[tuple[slice, Mixture, FloatArray, FloatArray]]:
-        """Some q nodes at a time, and all people at each of them, one node after the other.
+        """The places of some q nodes, the people at them, u (q n,) and linear predictors (q n, M).
 
         So few people take hardly longer at all nodes than at one, and many take no more memory.
-
-        Yields:
-            the places of the nodes, the people, their u (q n,), their linear predictors (q n, M).
         """
         linear = self.mixture.linear(theta[:-1])
         n, width = linear.shape

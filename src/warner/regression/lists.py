@@ -48,15 +48,11 @@ _LEAST = 2  # people of a group more than coefficients
 class ListRegression(Coefficients):
     """A regression of the sensitive item of a list experiment, and of the control items.
 
-    Attributes:
-        coefficients, covariance, names, outcomes, n, errors, status, simulated, design: see
-            :class:`Coefficients`. The first equation is that of the sensitive item.
-        model: ``"binomial"``, ``"beta-binomial"`` or ``"linear"``.
-        shares: ``"floor"``, ``"ceiling"`` and ``"correlation"``, where they were asked for.
+    The first equation is that of the sensitive item; all else is as in :class:`Coefficients`.
     """
 
-    model: str
-    shares: Mapping[str, EstimatedShare] = field(repr=False)
+    model: str  # "binomial", "beta-binomial" or "linear"
+    shares: Mapping[str, EstimatedShare] = field(repr=False)  # "floor", "ceiling", "correlation"
 
     def __repr__(self) -> str:
         about = f"{self.model}, {len(self.outcomes)} x {len(self.names)} coefficients, n={self.n}"

@@ -121,24 +121,14 @@ class Classes(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Reports as rows of a channel.
+    """Reports as rows of a channel."""
 
-    Attributes:
-        channel: A (m, C).
-        row: (n,) the row of each report.
-        domain: the K values.
-        classes: the C classes, which are the values or more than these.
-        people: (n,) whose reports they are; fewer than all who sent one where each person was asked
-            some questions only.
-        doubt: what readers have to know of the counts of these reports; "" for nothing.
-    """
-
-    channel: LikelihoodOperator
-    row: IntArray
-    domain: Domain
-    classes: Classes
-    people: IntArray
-    doubt: str = ""
+    channel: LikelihoodOperator  # A (m, C)
+    row: IntArray  # (n,) the row of each report
+    domain: Domain  # the K values
+    classes: Classes  # the C classes, which are the values or more than these
+    people: IntArray  # (n,) whose reports they are; fewer than all if some were not asked
+    doubt: str = ""  # what readers have to know of the counts of these reports
 
     @property
     def n(self) -> int:
@@ -186,10 +176,7 @@ class Problem:
         return replace(self, channel=channel, row=row, domain=domain, classes=two)
 
     def likelihoods(self) -> tuple[FloatArray, FloatArray]:
-        """The likelihoods of the r different reports.
-
-        Returns (r, K).
-        """
+        """The likelihoods (r, K) of the r different reports."""
         used = self._different[0]
         if used.size * self.channel.shape[1] > _LARGEST_ROWS:
             most, values = _LARGEST_ROWS // self.channel.shape[1], self.channel.shape[1]
@@ -273,27 +260,16 @@ def are_on_paper(problems: Sequence[Problem]) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """The reports of n people as likelihoods of C classes.
+    """The reports of n people as likelihoods of C classes."""
 
-    Attributes:
-        rows: (r, C) the likelihoods of the different reports, each up to a factor.
-        logs: (r,) the logarithms of these factors.
-        report: (n,) the place of the report of each person.
-        domain: the K values.
-        classes: the C classes.
-        people: (n,) who the people are, among all who reported.
-        doubts: what readers have to know of the counts of these reports.
-        on_paper: whether some of the people randomised their answers themselves.
-    """
-
-    rows: FloatArray
-    logs: FloatArray
-    report: IntArray
-    domain: Domain
-    classes: Classes
-    people: IntArray
-    doubts: tuple[str, ...]
-    on_paper: bool
+    rows: FloatArray  # (r, C) the likelihoods of the different reports, each up to a factor
+    logs: FloatArray  # (r,) the logarithms of these factors
+    report: IntArray  # (n,) the place of the report of each person
+    domain: Domain  # the K values
+    classes: Classes  # the C classes
+    people: IntArray  # (n,) who the people are, among all who reported
+    doubts: tuple[str, ...]  # what readers have to know of the counts of these reports
+    on_paper: bool  # whether some of the people randomised their answers themselves
 
     @classmethod
     def of(cls, problems: Sequence[Problem]) -> Answers:
@@ -323,25 +299,18 @@ def _listed(reports: Any) -> tuple[Reports | SaidInGroups, ...]:
 class People:
     """People with their reports, and the public columns beside them.
 
-    Attributes:
-        sources: the reports; of people in groups that were asked differently those of each group.
-        covariates: columns with a row for each of these reports, one group after the other.
-        formula: the right side of a formula; None for all columns.
-        survey: the columns that say how people were drawn.
-        random: the column with groups whose people are alike.
-        baselines: {column: the label with which its others are compared}; else the first one.
-        named: {question: reports, as ``sources``} of several questions to the same people.
-        hidden: the formula of a hidden answer that is a predictor; None without one.
+    The sources are reports; of people in groups that were asked differently, those of each group.
+    ``named`` has such sources for each of several questions to the same people.
     """
 
     sources: tuple[Reports | SaidInGroups, ...]
-    covariates: Any
-    formula: str | None
-    survey: SurveyDesign | None = None
-    random: str | None = None
-    baselines: Mapping[str, Any] = field(default_factory=dict)
+    covariates: Any  # columns with a row for each of these reports, one group after the other
+    formula: str | None  # the right side of a formula; None for all columns
+    survey: SurveyDesign | None = None  # the columns that say how people were drawn
+    random: str | None = None  # the column with groups whose people are alike
+    baselines: Mapping[str, Any] = field(default_factory=dict)  # the label of each to compare with
     named: Mapping[str, tuple[Reports | SaidInGroups, ...]] = field(default_factory=dict)
-    hidden: str | None = None
+    hidden: str | None = None  # the formula of a hidden answer that is a predictor
 
     @classmethod
     def of(

@@ -54,15 +54,10 @@ class Piece(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """A choice among answers by a multinomial logit; the first answer is the reference.
+    """A choice among answers by a multinomial logit; the first answer is the reference."""
 
-    Attributes:
-        answer: (C,) the number of the answer of each class.
-        answers: the number K of answers.
-    """
-
-    answer: IntArray
-    answers: int
+    answer: IntArray  # (C,) the number of the answer of each class
+    answers: int  # their number K
 
     @property
     def size(self) -> int:
@@ -85,17 +80,11 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Binary:
-    """One of two things, whose probability is a link's function of a predictor.
+    """One of two things, whose probability is a link's function of a predictor."""
 
-    Attributes:
-        link: a name of :data:`LINKS`.
-        label: (C,) or (n, C), 1 or 0 for the one or the other; -1 where a class has no part in it.
-        predictor: (C,) the number of the predictor of each class.
-    """
-
-    link: str
-    label: IntArray
-    predictor: IntArray
+    link: str  # a name of LINKS
+    label: IntArray  # (C,) or (n, C), 1 or 0; -1 where a class has no part in it
+    predictor: IntArray  # (C,) the number of the predictor of each class
 
     @property
     def size(self) -> int:
@@ -122,14 +111,10 @@ class Normal:
     """A number that is seen: normal, with means that depend on the class and one deviation.
 
     The last predictor is the logarithm of the standard deviation.
-
-    Attributes:
-        numbers: (n,) what is seen.
-        predictor: (C,) the number of the predictor of the mean of each class.
     """
 
-    numbers: FloatArray
-    predictor: IntArray
+    numbers: FloatArray  # (n,) what is seen
+    predictor: IntArray  # (C,) the number of the predictor of the mean of each class
 
     @property
     def size(self) -> int:

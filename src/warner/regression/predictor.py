@@ -257,19 +257,12 @@ def hidden_predictor_of(
 
 @dataclass(frozen=True)
 class _Outcome:
-    """What is seen of people: a number, or one of two values.
+    """What is seen of people: a number, or one of two values."""
 
-    Attributes:
-        family: ``"normal"``, or the link of two values.
-        label: what the coefficients are of: the number, or the second value.
-        values: (n,) numbers in units of their deviation, or 0 and 1.
-        scale: that unit.
-    """
-
-    family: str
-    label: str
-    values: FloatArray
-    scale: float
+    family: str  # "normal", or the link of two values
+    label: str  # what the coefficients are of: the number, or the second value
+    values: FloatArray  # (n,) numbers in units of their deviation, or 0 and 1
+    scale: float  # that unit
 
     @classmethod
     def of(cls, name: str, column: Column, link: str) -> _Outcome:
@@ -296,10 +289,7 @@ class _Outcome:
     def add(
         self, parts: Parts, covariates: FloatArray, masses: FloatArray, answer: IntArray
     ) -> None:
-        """Add the piece of the outcome to a likelihood.
-
-        Shapes: covariates (K, n, p) at each answer, masses (n, K) of the answers at the start.
-        """
+        """Add the piece of the outcome: covariates (K, n, p), masses (n, K) of the answers."""
         _, n, width = covariates.shape
         start = np.zeros(width)
         if self.family == "normal":

@@ -471,10 +471,7 @@ def require_two_answers(classes: Classes, link: str, random: str | None) -> None
 
 
 def orthonormal(matrix: FloatArray, weights: FloatArray, names: tuple[str, ...]) -> FloatArray:
-    """T (p, p), for which the columns of Z T have length sqrt(n) and are orthogonal.
-
-    Shapes: matrix Z (n, p), weights (n,).
-    """
+    """T (p, p), for which the columns of Z T, Z (n, p), have length sqrt(n) and are orthogonal."""
     _, triangle = np.linalg.qr(matrix * np.sqrt(weights)[:, None])
     check_independent(names, triangle)
     return np.asarray(np.linalg.inv(triangle) * np.sqrt(weights.sum()))
