@@ -91,11 +91,9 @@ def chart(
 ) -> Any:
     """A chart of shares with intervals, with one panel for each estimate; truth (K,).
 
-    Panels of dots have one scale.
-
-    With ``reports``, the share of the reports that name each value stands beside what is concluded
-    from them. ``labels`` (K,) are the texts of the values that people read, and ``units`` what
-    numbers count, such as minutes, of each estimate.
+    Panels of dots have one scale. With ``reports``, the share of the reports that name each value
+    stands beside what is concluded from them. People read ``labels`` (K,) as values, and numbers
+    count ``units`` such as minutes.
 
     Of more than 60 labels the 20 largest shares are drawn, and the others together. Their intervals
     hold for all values at once, and so for those chosen.

@@ -361,10 +361,8 @@ def forest(
 ) -> Undrawn:
     """A chart of differences between groups, with a line at 0.
 
-    There is a panel for each value or number, with a row for each pair of groups. Of a single pair
-    all shares stand in one panel. Of two values one is drawn, "yes" or else the last: the
-    difference of the other one is its mirror image. Of several questions the legend can stand above
-    all charts.
+    There is a panel for each value or number, with a row for each pair of groups; of a single pair
+    all shares stand in one panel. Of two values one is drawn, "yes" or else the last.
     """
     require_each(labels, differences.domain.size)
     most = _MOST_GROUPS if top is None else integer("top", top, 1)

@@ -135,11 +135,7 @@ _SHOWN = 10  # names of groups in a sentence
 
 
 class Difference(BoundedNumber):
-    """One difference: a float, with its interval at the level of all.
-
-    Attributes:
-        p, p_holm: its p-values, as in :class:`Differences`.
-    """
+    """One difference: a float with the interval at the level of all, and its p-values."""
 
     _row: Mapping[str, Any]
     p: float

@@ -155,8 +155,6 @@ def _bounds(
 def with_plan(kind: str | None, planned: int | None = None) -> tuple[str | None, int | None]:
     """A kind of intervals, and the number of reports that was planned where it has one.
 
-    Here N is ``planned``.
-
     >>> with_plan("anytime:1000"), with_plan("wald"), with_plan("anytime", 50)
     (('anytime', 1000), ('wald', None), ('anytime', 50))
     """
@@ -216,7 +214,7 @@ def score(
     level: float = 0.95,
     target: str = "population",
 ) -> np.ndarray:
-    """Intervals that hold for each share, also where it is read because its estimate is large.
+    """Intervals (K, 2) that hold for each share, also if it is read because its estimate is large.
 
         I_x = {t : t - T_x <= z sd_x(t),  T_x - t <= z_r sd_x(t)}
         Pr(N(0, 1) > z_r) = min(1, r / (K - 1)) alpha / 2,   z = z_(K-1)
@@ -226,8 +224,6 @@ def score(
     largest of many estimates is probably too large.
 
     Source: Wilson (1927); Benjamini and Yekutieli (2005); METHODS 5.
-
-    Shapes: shares (K,), level (0, 1) -> (K, 2).
     """
     z = normal_quantile(level, data.degrees)
     choice("target", target, TARGETS)
@@ -246,7 +242,7 @@ def lower_quantiles(shares: np.ndarray, level: float) -> np.ndarray:
 
 
 def wald(data: LikelihoodData, level: float = 0.95, target: str = "population") -> np.ndarray:
-    """Wald intervals around the unbiased estimate, from the exact variance of the inversion.
+    """Wald intervals (K, 2) around the unbiased estimate, by the exact variance of the inversion.
 
         theta_x +- z sqrt(V_x / n)
         V_x = sum_y Pr(y) L[x, y]^2 - theta_x^2,   L the linear inverse
@@ -254,8 +250,6 @@ def wald(data: LikelihoodData, level: float = 0.95, target: str = "population") 
     For respondents people's values are fixed, so theta_x (1 - theta_x) is taken from V_x. For a
     population of which one person sent up to t reports, it is added t - 1 times. Where an estimate
     lies outside [0, 1], the nearest end is the centre, so that the interval keeps its width.
-
-    Returns (K, 2).
     """
     choice("target", target, TARGETS)
     least = least_share(data, target, normal_quantile(level))
@@ -374,14 +368,12 @@ def posterior(
     weights: Weights = None,
     rng: np.random.Generator | None = None,
 ) -> np.ndarray:
-    """Posterior intervals for shares, or for functions of shares.
+    """Posterior intervals (K, 2) for shares, or for functions of shares with weights (r, K).
 
         limits = the a/2 and 1 - a/2 quantiles of f(theta) over draws of theta from the posterior
 
     Of numbers it is a posterior that is rougher than the estimate's, see
     :mod:`warner.results.rough_posterior`, and so the limits are widened to hold the estimate.
-
-    Shapes: weights (r, K) -> (K, 2).
     """
     alpha = 1 - confidence_level(level)
     if choice("target", target, TARGETS) == "respondents":
@@ -437,14 +429,12 @@ def around_unbiased(solution: Solution, matrix: np.ndarray, z: float) -> np.ndar
 def fisher(
     solution: Solution, level: float = 0.95, target: str = "population", weights: Weights = None
 ) -> np.ndarray:
-    """Intervals for shares, or for linear functions of shares, from the Fisher information.
+    """Intervals (K, 2) of shares, or of linear functions c (r, K), from the Fisher information.
 
         f(theta) +- z sqrt(c' V c),   V = T (T' I T)^-1 T'
         I = n A' diag(1 / A theta) A,   T a basis of {d : 1'd = 0}
 
     Source: METHODS 6; Cramer-Rao on the simplex.
-
-    Shapes: weights (r, K) -> (K, 2).
     """
     from warner.results.likelihood_limits import basis_of
 

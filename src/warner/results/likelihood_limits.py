@@ -46,11 +46,7 @@ _CLOSE, _MOST_QUANTILES = 0.01, 4  # of the quantile k(v), which depends on the 
 
 
 def likelihood_ratio_limits(data: LikelihoodData, quantile: float) -> FloatArray:
-    """The limits (K, 2) of all shares t with 2 (L - L(theta_x = t)) <= ``quantile``.
-
-    Raises:
-        ArgumentError: more than 16 values.
-    """
+    """The limits (K, 2) of all shares t with 2 (L - L(theta_x = t)) <= ``quantile``; K up to 16."""
     size = data.domain.size
     if size > MOST_VALUES:
         rule, got = f"'likelihood' can be used for at most {MOST_VALUES} values", str(size)
@@ -117,9 +113,8 @@ class FitTest(NamedTuple):
 class Profile:
     """The likelihood of reports under conditions on the shares, for groups of people.
 
-    Attributes:
-        matrices: the laws A_g (m_g, K) of the groups' reports.
-        counts: how many people of each group reported what, (m_g,).
+    Of each group, ``matrices`` has the law A_g (m_g, K) of its reports, and ``counts`` how many
+    people reported what, (m_g,).
     """
 
     def __init__(self, data: LikelihoodData) -> None:
@@ -199,14 +194,9 @@ class Profile:
     def limits(
         self, of: FloatArray, among: FloatArray, usual: float, level: float | None = None
     ) -> FloatArray:
-        """The interval (2,) of c'theta / d'theta.
+        """The interval (2,) of c'theta / d'theta for the values c (K,) among the values d (K,).
 
-        Shapes: of c (K,), among d (K,).
-
-        Args:
-            of, among: the values that are counted, and those that they are a share of.
-            usual: the quantile of chi-square.
-            level: for which k(v) is computed; None for the usual quantile alone.
+        ``usual`` is the quantile of chi-square; with a ``level``, k(v) is computed too.
         """
         base = float(among @ self.shares)
         if base <= 0:
@@ -241,12 +231,10 @@ class Profile:
         return estimate, np.array(each)
 
     def quantile(self, condition: FloatArray, level: float) -> float:
-        """The quantile of the likelihood-ratio statistic of a'theta = 0, of quadratic likelihoods.
+        """The quantile of the likelihood ratio of a'theta = 0, a (K,), of quadratic likelihoods.
 
         It is computed from draws of reports, with the square of the unbiased estimate of a'theta as
         a control, whose law is chi-square.
-
-        Shapes: condition a (K,).
         """
         theta = self.under(condition)
         if theta is None:

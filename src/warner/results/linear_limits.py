@@ -275,13 +275,11 @@ class UnbiasedShares:
     def limits_of_ratio(
         self, weights: np.ndarray, base: np.ndarray, ratio: float, z: float
     ) -> np.ndarray:
-        """A lower and an upper limit (2,) of c'theta / a'theta: Fieller's, with slack in c.
+        """The limits (2,) of c'theta / a'theta, c and a (K,): Fieller's, with slack in c.
 
             the r between which (c - s)'T + b - r a'T and (c + s')'T - b' - r a'T can be 0
 
         They are infinite where a'theta does not differ significantly from 0.
-
-        Shapes: weights c (K,), base (K,).
         """
         return _in_order(lambda with_slack: self._ratios(weights, base, ratio, z, with_slack))
 

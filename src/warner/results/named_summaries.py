@@ -155,8 +155,6 @@ def bands_of(domain: Domain) -> tuple[Named, ...]:
 def bands(domain: Domain) -> list[tuple[float, float, str]]:
     """At most 12 bands of the numbers of a domain, with limits that are round.
 
-    A report for readers, the command line and comparisons of groups show numbers by them.
-
     >>> from warner import Integers, Interval
     >>> [label for _, _, label in bands(Interval(0, 60, 60))][:2]
     ['0 to 5', '5 to 10']

@@ -334,13 +334,11 @@ def beside_separate(
         shares = sum_e x_e exp(-risk_e / 8) / sum_e exp(-risk_e / 8)
         risk_e = sum_g n_g / c (|x_eg - T_g|^2 + 2 tr(D_eg C) / n_g),   c = tr C / J
 
-    x_e are the two estimates projected on the simplex, T_g the reports of a group, and D_eg the
-    derivative of its estimate by T_g. So risk is Stein's unbiased estimate of the error, up to a
-    constant, in units of the noise of a group. Shares near 0 have less noise once they are
+    x_e are the two estimates projected on the simplex, T_g (J,) the reports of a group, and D_eg
+    the derivative of its estimate by T_g. So risk is Stein's unbiased estimate of the error, up to
+    a constant, in units of the noise of a group. Shares near 0 have less noise once they are
     projected, and the posterior of s does not know this. Stein's estimate holds for normal noise:
     groups of fewer than 30 K reports are left out, and stay as they were pooled.
-
-    Shapes: z (G, J), sizes (G,).
     """
     squares = coordinates.basis.T**2
     scale = float(squares.sum()) / max(coordinates.rank, 1)
@@ -365,9 +363,7 @@ def beside_separate(
 
 
 def kept_mean(out: np.ndarray, shares: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Distributions of groups, moved until all people together have the shares in ``shares``.
-
-    Shapes: out (G, K), shares (G, K), sizes (G,) -> (G, K).
+    """Distributions (G, K) of groups, moved until people together have the shares (G, K).
 
     >>> shares = np.array([[1.1, -0.1], [0.7, 0.3]])
     >>> kept_mean(project(shares.T).T, shares, np.array([1, 1])).round(3).tolist()
@@ -415,23 +411,15 @@ class PooledShares(Estimator):
 
 @dataclass(frozen=True, eq=False)
 class GroupAxis:
-    """The groups of an estimate of several, and how they were pooled.
+    """The groups of an estimate of several, and how they were pooled."""
 
-    Attributes:
-        table, probabilities: the reports of the groups, and their shares (G, K).
-        pool, time: how they were pooled, and the public column with the time.
-        posterior: what pooling made of all groups; None where each was estimated alone.
-        members: the estimates of groups that were estimated alone, None for those without reports.
-        together: the estimate of all people together, where tables end with it; else None.
-    """
-
-    table: GroupTable
-    pool: str
-    probabilities: np.ndarray
-    posterior: Pooled | None = None
-    members: tuple[Any, ...] = ()
-    time: str | None = None
-    together: Any = None
+    table: GroupTable  # the reports of the groups
+    pool: str  # how they were pooled
+    probabilities: np.ndarray  # (G, K) the shares of the groups
+    posterior: Pooled | None = None  # what pooling made of all groups; None where each was alone
+    members: tuple[Any, ...] = ()  # those of groups that were estimated alone; None without reports
+    time: str | None = None  # the public column with the time
+    together: Any = None  # the estimate of all people together, where tables end with it
 
     def __len__(self) -> int:
         return len(self.table.keys)

@@ -92,14 +92,12 @@ class ShareNoise:
         return np.asarray(np.maximum(out, 0.0) / self.data.n)
 
     def accepted(self, z: np.ndarray, usual: float) -> np.ndarray:
-        """Limits (K, 2) of the shares t that a test accepts: T_x is not too far from t.
+        """Limits (K, 2) of the shares t that a test accepts, T_x being near enough to t, at z (K,).
 
             T_x - t <= z sd(t) + (z^2 - usual^2) skew(t) sd(t) / 6,   t - T_x <= usual sd(t)
 
         n sd(t)^2 is :meth:`at`, so each limit is the root of a quadratic; farther out in the tail
         the skewness of a support count moves the quantile [Cornish-Fisher].
-
-        Shapes: z (K,).
         """
         at_0, between, at_1 = (self.at(t) for t in (0.0, 0.5, 1.0))
         square = 2 * (at_0 + at_1 - 2 * between)
@@ -269,7 +267,7 @@ _MOST_AT_A_TIME = 200  # tallies, so that progress is shown where each takes lon
 
 
 def simultaneous(solution: Solution, level: float = 0.95, target: str = "population") -> np.ndarray:
-    """Intervals that hold all true shares at once.
+    """Intervals (K, 2) that hold all true shares at once.
 
         T_x +- c sd_x,   Pr(all K intervals hold their shares) = level
 
@@ -277,8 +275,6 @@ def simultaneous(solution: Solution, level: float = 0.95, target: str = "populat
     errors [Sidak 1967] of many values and of reports that cannot be simulated fast.
 
     Source: Montiel Olea and Plagborg-Moller (2019), sup-t bands; METHODS 5.
-
-    Returns (K, 2).
     """
     alpha = 1 - confidence_level(level)
     data = solution.data
@@ -394,7 +390,7 @@ _USUAL = 2.0  # standard deviations of a usual interval
 
 
 def average(solution: Solution, level: float = 0.95, target: str = "population") -> np.ndarray:
-    """Intervals that hold the true shares of the values on average.
+    """Intervals (K, 2) that hold the true shares of the values on average.
 
         E #{x : theta_x in I_x} >= level K,   for every theta on the simplex
 
@@ -408,8 +404,6 @@ def average(solution: Solution, level: float = 0.95, target: str = "population")
     Hoff 2018]. Only the width depends on the prior that ``solution`` is for this.
 
     Source: Armstrong, Kolesar and Plagborg-Moller (2022); METHODS 5.
-
-    Returns (K, 2).
     """
     alpha = 1 - confidence_level(level)
     data = solution.data

@@ -342,12 +342,7 @@ class BlockShares:
 
 
 class WithinBlock:
-    """A function of the shares of a block of values, as a function of the shares of all values.
-
-    Args:
-        of: a function (V,) -> (1,) of a distribution on the block, with ``limits``.
-        block: the places of the block's values among all values.
-    """
+    """A function with limits of the shares (V,) of a block, as one of the shares of all values."""
 
     def __init__(self, of: Any, block: slice) -> None:
         self.of, self.block, self.limits = of, block, of.limits

@@ -622,14 +622,12 @@ def _pooled_noise(
 def dealt_moments(
     sizes: np.ndarray, shares: np.ndarray, lengths: np.ndarray
 ) -> tuple[float, float] | None:
-    """Mean and variance of the statistic over all ways to deal the N reports to the groups.
+    """Mean and variance of the statistic over all ways to deal N reports to groups of sizes (G,).
 
     The statistic is tr(H K), where H (N, N) projects on the means of the groups less that of all,
-    and K holds the inner products of the reports' coordinates.
+    and K holds the inner products of the reports' coordinates; shares and lengths are (m,).
 
     Source: Kazi-Aoual, Hitier, Sabatier and Lebreton (1995).
-
-    Shapes: sizes (G,), shares (m,), lengths (m,).
     """
     n, groups = float(sizes.sum()), sizes.size
     if n < 4:
