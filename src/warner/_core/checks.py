@@ -210,10 +210,7 @@ def refuse_labels(name: str, shares: Any) -> None:
 def distribution(
     name: str, value: Any, size: int | None = None, tolerance: float = 1e-9
 ) -> np.ndarray:
-    """Return ``value`` as a distribution (K,): entries >= 0 that sum to 1 within ``tolerance``.
-
-    Shapes: value (K,).
-    """
+    """Return ``value`` as a distribution (K,): entries >= 0 that sum to 1 within ``tolerance``."""
     refuse_labels(name, value)
     array = numbers_of(name, value)
     if array.ndim != 1 or (size is not None and array.size != size):

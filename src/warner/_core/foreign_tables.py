@@ -243,11 +243,9 @@ _MOST_COMPARED = 10**5  # rows, of which it is seen how often rows nearby are eq
 def repeated_block(
     columns: Mapping[str, np.ndarray], is_searched: bool = True
 ) -> tuple[int, int, int] | None:
-    """Rows that stand again further below: where they begin, where again, and how many.
+    """Rows (n, ...) that stand again further below: where they begin, where again, and how many.
 
     Without ``is_searched`` they are all rows, once, twice or three times more.
-
-    Shapes: each column (n, ...).
     """
     arrays = [np.ascontiguousarray(column) for column in columns.values()]
     n = len(arrays[0])

@@ -43,11 +43,7 @@ def _mix(h: np.ndarray) -> np.ndarray:
 
 
 def buckets(seeds: np.ndarray, index: np.ndarray, count: int) -> np.ndarray:
-    """Return the buckets h_s(x) for s = ``seeds``, x = ``index`` and g = ``count``.
-
-    >>> buckets(np.array([0, 1, 2]), np.array([7, 7, 7]), 4).tolist()
-    [0, 0, 1]
-    """
+    """Return the buckets h_s(x) for s = ``seeds``, x = ``index`` and g = ``count``."""
     key = _mix(seeds.astype(np.uint32) * _STEP + _OFFSET)
     h = _mix(key ^ (index.astype(np.uint32) * _SPREAD))
     h >>= _16
@@ -155,22 +151,13 @@ class FieldHash:
         return _remainder(_remainder(x * x, self.prime) * x, self.prime)
 
     def bucket_of(self, a: np.ndarray, b: np.ndarray, index: np.ndarray) -> np.ndarray:
-        """h(x), int64; of one dtype with all arguments if it is unsigned and holds p^2 and g.
-
-        The arguments broadcast.
-
-        >>> FieldHash(5, 4).bucket_of(np.array([1, 2]), np.array([0, 3]), np.array([4, 2])).tolist()
-        [0, 0]
-        """
+        """h(x), int64; of one unsigned dtype if all arguments have it and it holds p^2 and g."""
         return _remainder(_remainder(a * self.points(index) + b, self.prime), self.buckets)
 
     def progression(
         self, a: np.ndarray, b: np.ndarray, bucket: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The residues y of a bucket as a condition (alpha y + beta) mod p < length.
-
-        Shapes: a, b, bucket (n,) -> (n,).
-        """
+        """The residues y of each bucket (n,) as a condition (alpha y + beta) mod p < length."""
         # The bucket z holds z + k g for 0 <= k < c_z. So a y + b = z + k g, and division by g gives
         # k. Where p <= g, k is 0, and there is nothing to divide.
         p = self.prime
@@ -332,10 +319,7 @@ def _add_terms(
     weight: np.ndarray | None,
     sign: int,
 ) -> None:
-    """Add ``sign``, times the weight, at start + i step modulo p for i < terms.
-
-    Shapes: total (p,), start, step, terms (n,), weight (n,).
-    """
+    """Add ``sign``, times the weight (n,), to total (p,) at start + i step mod p, i < terms."""
     p = total.size
     ends = np.cumsum(terms)
     first = 0

@@ -32,12 +32,9 @@ _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THR
 
 
 class Workers:
-    """Processes that live as long as the block; one process is this process.
+    """``count`` processes that live as long as the block; one process is this process.
 
     New processes start from nothing (``spawn``), so what they do must be importable.
-
-    Args:
-        count: the number of processes.
     """
 
     def __init__(self, count: int) -> None:
@@ -116,17 +113,11 @@ class Unfinished(Exception):
 
 
 class BoundedProcess:
-    """A process that answers the calls of one object, with a limit of memory and of time.
+    """A process that answers the calls of one object, in limits of bytes and of seconds a call.
 
-    It starts from nothing (``spawn``) at the first call. Where it dies, as by the system, it is
-    started again, and the call is made once more. It ends with this process, however that ends. All
-    other work goes before it on a busy machine.
-
-    Args:
-        make: makes the object in the new process; of a module.
-        arguments: of ``make``.
-        memory: the bytes of data that the process may hold, where the system has such a limit.
-        seconds: that a call may take.
+    It starts from nothing (``spawn``) at the first call, so ``make`` is of a module. Where it dies,
+    as by the system, it is started again, and the call is made once more. It ends with this
+    process, however that ends. All other work goes before it on a busy machine.
     """
 
     def __init__(
@@ -266,11 +257,7 @@ def _in_words(size: int) -> str:
 
 @contextmanager
 def _one_thread_each() -> Iterator[None]:
-    """Processes that are started meanwhile use one thread of linear algebra.
-
-    Threads of several processes wait for each other. A new process reads these settings when it
-    starts.
-    """
+    """New processes use one thread of linear algebra: threads of several wait for each other."""
     settings = {name: os.environ.get(name) for name in _ONE_THREAD}
     os.environ.update(_ONE_THREAD)
     try:
@@ -307,24 +294,11 @@ def _end_on_interrupt() -> None:
 
 
 class JsonLines:
-    """A file of finished work: a header, then one line of JSON for each piece.
+    """A file of finished work: a header that says what it depends on, and a line of JSON each.
 
-    A line that was being written when a run was stopped has no end; it is left out. So is an empty
-    file, which a run left that was stopped at once.
-
-    Args:
-        path: the file; its folder is made.
-        header: what the work depends on.
-        replace: whether a file with another header is replaced, because it is of other work.
-            Otherwise it is refused.
-
-    Raises:
-        FileError: a file with another header that is not replaced, a folder, or a line that is no
-            JSON.
-
-    Attributes:
-        path: the file.
-        found: the pieces that were there before, in their order.
+    A line that was being written when a run was stopped has no end; it is left out, and so is an
+    empty file. A file with another header is of other work: it is replaced with ``replace``, and
+    else a FileError. ``found`` are the pieces that were there before, in their order.
     """
 
     def __init__(self, path: Path, header: Mapping[str, Any], replace: bool = True) -> None:
@@ -403,10 +377,8 @@ def _controller(with_scipy: bool) -> Any:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Run linear algebra on one thread within the block, and restore the number afterwards.
-
-    The number of threads belongs to the whole process. Where several Python threads are in such
-    blocks, the first to enter sets the number and the last to leave restores it.
+    """Run linear algebra on one thread in the block: the first of several Python threads that enter
+    such blocks sets the number of the process, and the last to leave restores it.
     """
     global _users
     with _lock:

@@ -335,9 +335,7 @@ class Lines:
 class Bars:
     """A bar of rich for each stage. They appear once work takes a second, and leave nothing behind.
 
-    Args:
-        clock: gives the time in seconds.
-        announces: whether long work is announced in a line, which stays.
+    ``announces`` says whether long work is announced in a line, which stays.
     """
 
     def __init__(self, clock: Clock = time.monotonic, announces: bool = True) -> None:

@@ -78,11 +78,7 @@ class ProjectiveSpace:
         return np.asarray(numbers - self._powers[free] + self._firsts[free])
 
     def are_orthogonal(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """Whether points are orthogonal; indices broadcast.
-
-        >>> ProjectiveSpace(2, 2).are_orthogonal(np.arange(3)[:, None], np.arange(3)).tolist()
-        [[True, False, False], [False, True, False], [False, False, True]]
-        """
+        """Whether points are orthogonal; indices broadcast."""
         u, v, q = self.numbers(left), self.numbers(right), self.prime
         total = sum(
             (u // q**k % q) * (v // q ** (self.dimension - 1 - k) % q)
@@ -123,10 +119,7 @@ class ProjectiveSpace:
     def drawn_point(
         self, index: np.ndarray, orthogonal: np.ndarray, drawn: np.ndarray
     ) -> np.ndarray:
-        """The point that a draw means: of s points, or of the q^(t-1) that are not orthogonal.
-
-        Shapes: index, orthogonal, drawn (n,) -> (n,).
-        """
+        """The point (n,) of each draw: of s points, or of the q^(t-1) that are not orthogonal."""
         q, t = self.prime, self.dimension
         v, free = self.numbers(index), self.free_digits(index)
         w = drawn.copy()
@@ -248,33 +241,21 @@ def count_points(prime: int, dimension: int) -> int:
 
 
 def is_prime(number: int) -> bool:
-    """Whether a number is prime, by division up to its root.
-
-    >>> [n for n in range(14) if is_prime(n)]
-    [2, 3, 5, 7, 11, 13]
-    """
+    """Whether a number is prime, by division up to its root."""
     if number < 4:
         return number > 1
     return number % 2 > 0 and all(number % d for d in range(3, int(number**0.5) + 2, 2))
 
 
 def next_prime(number: int) -> int:
-    """The least prime that is at least ``number``.
-
-    >>> next_prime(8)
-    11
-    """
+    """The least prime that is at least ``number``."""
     while not is_prime(number):
         number += 1
     return number
 
 
 def previous_prime(number: int) -> int:
-    """The largest prime that is at most ``number``, at least 2.
-
-    >>> previous_prime(8)
-    7
-    """
+    """The largest prime that is at most ``number``, at least 2."""
     while number > 2 and not is_prime(number):
         number -= 1
     return max(number, 2)

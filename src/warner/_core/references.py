@@ -20,12 +20,7 @@ _HEADING = "keywords"  # of the list of references under which an entry stands
 
 @dataclass(frozen=True)
 class Reference:
-    """One paper, book, data set or program.
-
-    Attributes:
-        kind: the type of the BibTeX entry.
-        fields: the fields of the entry, without the braces around their values.
-    """
+    """A paper, book, data set or program: the type of its BibTeX entry, and unbraced fields."""
 
     kind: str
     fields: dict[str, str]

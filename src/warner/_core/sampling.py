@@ -50,10 +50,8 @@ _OF_WORDS = (np.random.PCG64, np.random.PCG64DXSM, np.random.SFC64, np.random.Ph
 class Edges:
     """Consecutive cells of the integers 0..2^(64 words) - 1.
 
-    Attributes:
-        exact: the end of each cell except the last, and of empty cells at the end.
-        words: the number of 64-bit words of an integer.
-        heads: the upper 64 bits of ``exact``, uint64.
+    ``exact`` has their ends, but not of the last cell and of empty cells at the end; ``heads`` has
+    the upper 64 bits of these ends.
     """
 
     exact: list[int]
@@ -164,8 +162,6 @@ class Source:
         """Return booleans (n,), the i-th true with probability exactly thresholds[i] / 2^64.
 
         The random words drawn and the operations do not tell the thresholds.
-
-        Shapes: thresholds (n,).
         """
         head = self.words(len(thresholds), np.uint16)
         pivot = (thresholds >> np.uint64(48)).astype(np.uint16)
@@ -315,8 +311,6 @@ class Source:
 
         One word is drawn for each integer, also where the bound is 1. Another word is drawn with a
         probability below bound / 2^64.
-
-        Shapes: bounds (n,).
         """
         bounds = bounds.astype(np.uint64)
         width = np.uint64(2**64 - 1) // bounds

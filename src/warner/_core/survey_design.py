@@ -117,14 +117,9 @@ class SurveyDesign:
     ) -> DrawnSample:
         """The sample of rows of people, whose people are alike in all columns.
 
-        Args:
-            columns: the values (m,) of each column that is named.
-            sizes: (m,) the number of people of each row.
-            are_people: whether each row is a person, so that errors name the first row.
+        Where rows ``are_people``, errors name the first wrong row.
 
-        Raises:
-            ArgumentError: a weight that is not positive, weights in place of strata or clusters, a
-                single cluster in all or in a stratum, or a cluster in two strata.
+        Shapes: each column (m,), sizes (m,).
         """
         self._refuse_exchanged(columns, sizes)
         rows = len(sizes)
@@ -209,15 +204,11 @@ class SurveyDesign:
 class DrawnSample:
     """The weights, clusters and strata of m rows of people.
 
-    Attributes:
-        design: the names of the columns.
-        weights: (m,) the weight of one person of each row; the mean over all people is 1.
-        sizes: (m,) the number of people of each row.
-        unit: (m,) the number of the cluster of each row. Without clusters, that of the row.
-        stratum: (m,) the number of the stratum of each row.
-        stratum_of_unit: (G,) that of each cluster.
-        drawn: (H,) the number of clusters of each stratum; without clusters, of people.
-        doubt: why the largest weight may be no weight, for readers; "" where nothing speaks for it.
+    ``weights`` are those of one person of each row, with the mean 1 over all ``sizes`` people.
+    Without clusters each row is a cluster, and ``drawn`` counts people of each stratum instead.
+    ``doubt`` says to readers why the largest weight may be no weight; else it is "".
+
+    Shapes: weights, sizes, unit, stratum (m,), stratum_of_unit (G,), drawn (H,).
     """
 
     design: SurveyDesign
@@ -268,10 +259,7 @@ class DrawnSample:
         return replace(self, **parts)
 
     def require_clusters(self, group: np.ndarray, labels: list[str]) -> None:
-        """Refuse groups of rows that lie in one cluster each, whose sums do not vary at all.
-
-        Shapes: group (m,) numbers of the labels.
-        """
+        """Refuse groups (m,) of rows that lie in one cluster each: their sums do not vary at all."""
         if self.design.cluster is None or len(labels) < 2:
             return
         pairs = np.unique(np.stack([group, self.unit]), axis=1)
@@ -288,10 +276,7 @@ class DrawnSample:
         return ArgumentError("cluster", rule, got, remedy)
 
     def require_spread(self, spread: np.ndarray) -> None:
-        """Refuse a covariance that is 0 in some direction, relative to that of single people.
-
-        Shapes: spread (d, d).
-        """
+        """Refuse a covariance (d, d) that is 0 in a direction, relative to single people's."""
         # With more coefficients than clusters it always is, and each alone can be right.
         if self.design.cluster is None or len(spread) > self.degrees:
             return
