@@ -178,9 +178,7 @@ class SpreadChannel(Channel):
 
 
 def rounded(steps: int, bins: int) -> tuple[IntArray, FloatArray]:
-    """Random rounding of bins of numbers, uniform inside each bin, to the grid 0..steps (METHODS
-    2).
-    """
+    """Random rounding of bins of numbers, uniform inside each, to the grid 0..steps (METHODS 2)."""
     # A number s goes to k with probability max(0, 1 - |s - k|); a bin has the mean of its numbers.
     edges = np.arange(bins + 1) * (steps / bins)
     point = (
@@ -340,9 +338,7 @@ class BandChannel(Channel):
 
 
 def windows(outputs: int, width: int, size: int, low: float, gain: float) -> BandChannel:
-    """The channel (m, K) of bins of numbers, where the reports in a window are likely (METHODS
-    2).
-    """
+    """The channel (m, K) of bins of numbers whose likely reports are in a window (METHODS 2)."""
     # Windows start at one of the first ``outputs - width + 1`` cells. A number v in [0, 1] is
     # rounded at random to a start next to s = v (outputs - width); a bin has the mean of its
     # numbers.

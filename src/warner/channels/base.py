@@ -148,11 +148,7 @@ def summed(v: FloatArray, shape: Sequence[int], keep: Sequence[int]) -> FloatArr
 
 
 def lifted(u: FloatArray, shape: Sequence[int], keep: Sequence[int]) -> FloatArray:
-    """The transpose of :func:`summed`: each value gets the entry of its kept attributes.
-
-    >>> lifted(np.array([3, 12]), (2, 3), [0]).tolist()
-    [3, 3, 3, 12, 12, 12]
-    """
+    """The transpose of :func:`summed`: each value gets the entry of its kept attributes."""
     table = u.reshape(*(shape[axis] for axis in keep), *u.shape[1:])
     table = np.moveaxis(table, range(len(keep)), np.argsort(np.argsort(keep)))
     narrow = [size if axis in keep else 1 for axis, size in enumerate(shape)]
@@ -1142,9 +1138,7 @@ class DenseCompositeChannel(DenseChannel, CompositeChannel):
 
 
 def quick(operator: LikelihoodOperator) -> LikelihoodOperator:
-    """The operator (m, K) as :class:`MatrixRows` if small, since products then cost less than
-    calls.
-    """
+    """The operator (m, K), as :class:`MatrixRows` if it is small: products cost less than calls."""
     # Randomised response and bit sums are quicker themselves from 2^14 entries on.
     separate = operator.reports_are_values or operator.rows_are_bit_sums
     small = operator.shape[0] * operator.shape[1] <= (_QUICK // 4 if separate else _QUICK)

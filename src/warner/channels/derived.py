@@ -127,9 +127,7 @@ def on_cells(
 
 
 class SomeValues(LikelihoodOperator):
-    """The columns ``values`` (k,), increasing, of an operator: other values have share 0 [P4 sec
-    VIII].
-    """
+    """The columns ``values`` (k,), increasing, of an operator; other shares are 0 [P4 sec VIII]."""
 
     # A closed unbiased inverse of the whole operator is used here too, as it is unbiased for every
     # distribution. Otherwise the kept columns are inverted, which is possible more often.
@@ -267,10 +265,7 @@ class SomeValues(LikelihoodOperator):
 
 
 class SummedChannel(Channel):
-    """The channel A' = A C of the attributes ``keep``, from a channel A of all attributes.
-
-    Shapes: channel A (m, K), theta (K,).
-    """
+    """The channel A' = A C of the attributes ``keep``, from a channel A (m, K) of all."""
 
     # C[x, x'] = theta_x / theta'_x' where x' has the kept attributes of x, else 0; theta' is the
     # distribution of x'. The inverse sums that of A, so it is unbiased for every theta. The

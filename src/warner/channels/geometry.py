@@ -282,9 +282,6 @@ def walsh(values: FloatArray) -> FloatArray:
     """The Walsh-Hadamard transform, sum_y (-1)^popcount(x & y) values_y for every x.
 
     Shapes: values (B,).
-
-    >>> walsh(np.array([1.0, 0.0, 0.0, 2.0])).tolist()
-    [3.0, -1.0, -1.0, 3.0]
     """
     order = len(values)
     # Entries along the transform stand last, and 32 of them are transformed by one product.
@@ -462,13 +459,8 @@ class ProjectiveChannel(SupportInverse, OrthogonalReports):
 
 
 def hyperplane_sums(f: FloatArray, space: ProjectiveSpace) -> FloatArray:
-    """The sum of f over the points orthogonal to each point (Feldman, Nelson, Nguyen and Talwar
-    2022).
-
-    Shapes: f (m,), space (t-1, q) -> (m,).
-
-    >>> hyperplane_sums(np.array([1.0, 2.0, 4.0, 8.0]), ProjectiveSpace(3, 2)).tolist()
-    [1.0, 2.0, 8.0, 4.0]
+    """The sum of f (m,) over the points orthogonal to each point (m,) (Feldman, Nelson, Nguyen and
+    Talwar 2022).
     """
     # Points with first digit 0 are the recursion. The others are u = (1, x); for v = (v', b):
     #     sum over x with b + x.v' = 0 of f(x) = (1/q) sum_l exp(-2 pi i l b / q) F(l v')

@@ -278,10 +278,7 @@ class TiedChannel(Channel):
 
 
 class DilutedChannel(Channel):
-    """A channel A = rho inner + (1 - rho) u 1': a share 1 - rho of the reports are dummies from u.
-
-    Shapes: inner (m, K), dummy u (m,), summing to one.
-    """
+    """A channel A = rho inner + (1 - rho) u 1': 1 - rho of the reports are dummies from u (m,)."""
 
     def __init__(self, inner: Channel, rho: float, dummy: FloatArray) -> None:
         self.inner, self.rho, self.dummy, self.shape = inner, rho, dummy, inner.shape

@@ -461,11 +461,7 @@ class RepeatedRows(LikelihoodOperator):
 
     @cached_property
     def _joint_channel(self) -> Channel | None:
-        """The channel of a person's reports together, where a report's own channel has no inverse.
-
-        It is the channel of all tuples of reports, where they can be listed. Otherwise the reports
-        stand one below the other. None where every channel has an inverse.
-        """
+        """The channel of a person's reports together; None where each channel has an inverse."""
         if len(self.channels) < 2 or all(
             channel.has_inverse() for channel in dict.fromkeys(self.channels)
         ):
