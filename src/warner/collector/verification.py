@@ -52,13 +52,9 @@ _BLANK = "<!doctype html><title>warner</title>"
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at.
+    """One thing that was looked at, if it ``is_made``, and the ``detail`` seen where it holds.
 
-    Attributes:
-        name: what it is.
-        violations: what is wrong, none where it holds; or why it could not be looked at.
-        detail: what was seen where it holds.
-        is_made: whether it could be looked at.
+    ``violations`` say what is wrong, or why it could not be looked at.
     """
 
     name: str
@@ -74,21 +70,10 @@ class Check:
 def verify(
     url: str, study: Study | None = None, draws: int = 1_000_000, trust: str | None = None
 ) -> list[Check]:
-    """Check the survey that is served at an address.
+    """Check the survey that is served at the address of its page, which is the first of the checks.
 
-    Args:
-        url: the address of the survey page, with a slash at its end.
-        study: the study that is to be served; None: the survey is compared with itself alone.
-        draws: how many reports are drawn in the page, in all.
-        trust: a file with a certificate that is trusted, of ``--lan``; None for those of the
-            browser alone.
-
-    Returns:
-        list[Check], first the page.
-
-    Raises:
-        FileError: there is no survey page at the address.
-        MissingExtraError: Playwright or Chromium is not there.
+    ``study`` is to be served; without it the survey is compared with itself alone. The page draws
+    ``draws`` reports in all, and ``trust`` is a file with the certificate of ``--lan``.
     """
     with _browsers(trust) as new_browser:
         visits = [_Visit(new_browser(), url, last) for last in (False, True)]

@@ -24,11 +24,7 @@ _PALE = (("#ffffff", 0.12), ("#1a222b", 0.25))
 
 
 def brand_files(logo: str | None, colours: str | None) -> Mapping[str, tuple[bytes, str]]:
-    """What a page loads of its owner: ``{name: (content, content type)}``.
-
-    Raises:
-        ArgumentError: a logo that is too large or no picture, or a colour that is hard to read.
-    """
+    """What a page loads of its owner: ``{name: (content, content type)}``."""
     files = {}
     if logo is not None:
         content, ending = read_whole(logo), Path(logo).suffix.lower()

@@ -77,9 +77,6 @@ def read_words(path: str) -> tuple[str, WordsFile]:
     """The language and the words of a file of one's own, named LANGUAGE.json.
 
     It may hold a part of the words where warner has the others.
-
-    Raises:
-        ArgumentError: the file's name is no language, or words are missing or cannot be used.
     """
     language = Path(path).name.removesuffix(".json")
     if not is_language(language):

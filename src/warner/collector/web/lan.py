@@ -30,11 +30,7 @@ _ELSEWHERE = (("192.0.2.1", socket.AF_INET), ("2001:db8::1", socket.AF_INET6))  
 
 
 def local_address() -> str:
-    """The address of this machine on its local network.
-
-    Raises:
-        ArgumentError: it has none, or one of the internet.
-    """
+    """The address of this machine on its local network; an ArgumentError without a private one."""
     addresses = filter(None, (_source(target, family) for target, family in _ELSEWHERE))
     return checked_address(next(addresses, None))
 
@@ -48,15 +44,7 @@ def _source(target: str, family: socket.AddressFamily) -> str | None:
 
 
 def checked_address(address: str | None) -> str:
-    """An address by which other devices of a local network reach this machine.
-
-    >>> checked_address("192.168.1.20")
-    '192.168.1.20'
-    >>> checked_address("127.0.0.1")
-    Traceback (most recent call last):
-    ...
-    warner._core.errors.ArgumentError: --lan: needs a local network, but ...
-    """
+    """An address by which other devices of a local network reach this machine."""
     if address is None or ipaddress.ip_address(address).is_loopback:
         rule = "needs a local network, but this machine is connected to none"
         remedy = "Join the wireless network of the people who answer"
@@ -71,10 +59,8 @@ def checked_address(address: str | None) -> str:
 def certificate_file(path: str, address: str) -> str:
     """The file of a certificate for the address and of its key, which only its owner can read.
 
-    Args:
-        path: where it is, or is made. A file that is for the address, and lasts, is used again, so
-            that browsers that have been told to go on need not be told again.
-        address: of :func:`local_address`.
+    A file that is for the address, and lasts, is used again, so that browsers that have been told
+    to go on need not be told again.
     """
     if not _is_for(path, address):
         with whole_file(path) as temporary:
