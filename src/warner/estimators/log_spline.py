@@ -351,9 +351,7 @@ def _splines(size: int, basis: int) -> Any:
 class CoefficientPrior:
     """The prior of phi: independent normals for the spline, a multivariate Cauchy per group.
 
-    Args:
-        x: the columns X (K, P) and their kinds.
-        scale: s, the standard deviation of the coefficients of the spline.
+    The coefficients of the spline have the standard deviation ``scale``. Shapes: columns x (K, P).
     """
 
     def __init__(self, x: SplineDesign, scale: float) -> None:

@@ -42,10 +42,7 @@ from warner.estimators.newton import (
 
 
 def direct(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
-    """The maximiser (K,) for randomised response, also utility-optimised, in O(K log K).
-
-    Shapes: channel (K, K), w (K,).
-    """
+    """The maximiser (K,) for randomised response, also utility-optimised, in O(K log K)."""
     # l = sum_y w_y log(theta_y + a_y), a_y = q / (p - q), 0 if only value y sends report y. At the
     # maximum theta_y = max(0, w_y / lambda - a_y): the first k in decreasing order of w_y / a_y are
     # positive, lambda = W_k / (1 + A_k) with sums of w_y and a_y, k the largest possible.

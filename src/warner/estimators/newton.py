@@ -208,10 +208,7 @@ def _solver_with_ridge(hessian: np.ndarray) -> Callable[[np.ndarray], np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class _Sequential:
-    """A point of the sequential method: theta, A theta, the gradient, its gap, and the Hessian.
-
-    ``slow`` counts the last steps that did not halve the gap.
-    """
+    """A point of the sequential method, after ``slow`` steps that did not halve the gap."""
 
     shares: np.ndarray
     d: np.ndarray

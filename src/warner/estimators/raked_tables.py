@@ -62,13 +62,7 @@ def spread(values: np.ndarray, axes: Sequence[int], ndim: int) -> np.ndarray:
 
 
 def product_of(singles: Sequence[np.ndarray]) -> np.ndarray:
-    """The table of independent attributes, or of independent tables.
-
-    Shapes: singles (K_a,).
-
-    >>> product_of([np.array([0.5, 0.5]), np.array([0.2, 0.8])]).tolist()
-    [[0.1, 0.4], [0.1, 0.4]]
-    """
+    """The table of independent attributes with shares (K_a,) each, or of independent tables."""
     table = np.ones(())
     for single in singles:
         table = np.multiply.outer(table, single)
@@ -76,11 +70,7 @@ def product_of(singles: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def blocks_of(ndim: int, order: int) -> list[Axes]:
-    """Sets of axes that together hold every subset of ``order`` axes, each about half of the axes.
-
-    >>> blocks_of(3, 2), blocks_of(8, 2)[:2]
-    ([(0, 1, 2)], [(0, 1, 2, 3), (0, 1, 4, 5)])
-    """
+    """Sets of about half of the axes that together hold every subset of ``order`` axes."""
     if ndim <= 2 * order:
         return [tuple(range(ndim))]
     runs = [tuple(map(int, run)) for run in np.array_split(np.arange(ndim), 2 * order)]

@@ -54,14 +54,9 @@ class SurveyNoise:
         terms: np.ndarray,
         mechanism: np.ndarray,
     ) -> SurveyNoise:
-        """The noise of the people of some rows of a sample.
+        """The noise of people in some rows of a sample; ``terms`` are estimates of one row each.
 
-        Args:
-            drawn: the sample.
-            rows: (c,) the rows of the group.
-            unbiased: T (K,) of the group.
-            terms: (c, K) the unbiased estimates of each of these rows alone.
-            mechanism: (c,) the number of the mechanism of each row, in the order of the channels.
+        Shapes: rows (c,), unbiased T (K,), terms (c, K), mechanism (c,) in the channels' order.
         """
         weights, sizes = drawn.weights[rows], drawn.sizes[rows]
         total, size = float(weights @ sizes), unbiased.size

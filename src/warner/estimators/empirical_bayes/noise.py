@@ -257,11 +257,7 @@ class EstimateNoise:
 
 
 def same_columns(columns: Sequence[np.ndarray]) -> np.ndarray:
-    """The kind (K,) of each of K tuples of numbers, in the order of the tuples.
-
-    >>> same_columns([np.array([2.0, 1.0, 2.0]), np.array([0.0, 0.0, 5.0])]).tolist()
-    [1, 0, 2]
-    """
+    """The kind (K,) of each of K tuples of numbers, in the order of the tuples."""
     # By ranks, one column after the other: a sort of integers for a column, none if constant.
     kind = np.zeros(len(columns[0]), dtype=np.int64)
     for column in columns:
