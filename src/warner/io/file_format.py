@@ -116,10 +116,8 @@ class ReportSink(ABC):
 
     @abstractmethod
     def write(self, columns: Mapping[str, Any]) -> None:
-        """Append rows, as columns of the file in its order, (n,) each.
-
-        Columns of reports are arrays. Public columns are Arrow arrays of the types that
-        :func:`warner.io.public_values.arrow_type` states.
+        """Append rows, as columns (n,) of the file in its order; public columns are Arrow arrays of
+        :func:`warner.io.public_values.arrow_type`.
         """
 
     @abstractmethod

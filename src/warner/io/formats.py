@@ -119,11 +119,7 @@ FORMATS: tuple[FileFormat, ...] = (WireFormat(), ParquetFormat(), CsvFormat())
 
 
 def suffixes(writable: bool = False) -> str:
-    """The suffixes of files of reports, or only of writable ones, for messages and help texts.
-
-    >>> suffixes(writable=True)
-    '.parquet or .csv'
-    """
+    """The suffixes of files of reports, or only of writable ones, for messages and help texts."""
     names = [form.suffix for form in FORMATS if form.is_writable or not writable]
     return series(names, "or")
 
