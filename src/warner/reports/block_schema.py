@@ -98,10 +98,7 @@ class BlockSchema(ReportSchema):
     def join(
         self, block: np.ndarray, reports: Mapping[int, Mapping[str, np.ndarray]]
     ) -> dict[str, np.ndarray]:
-        """The columns of n reports, from the reports of each block in their order.
-
-        Shapes: block (n,).
-        """
+        """The columns of reports with blocks (n,), from the reports of each block in order."""
         columns = {name: np.zeros_like(column) for name, column in self.empty(len(block)).items()}
         columns[BLOCK][:] = block
         schemas = list(self.parts.values())
@@ -197,10 +194,7 @@ class BlockSchema(ReportSchema):
         return self.count(Rows(columns, places, table[group, *reports]))
 
     def of_tally(self, counts: np.ndarray) -> list[tuple[int, np.ndarray]]:
-        """The number of reports about each block, and the counts of its own tally.
-
-        Shapes: counts (cells,).
-        """
+        """The number of reports about each block and its own counts, from all counts (cells,)."""
         blocks = zip(self._shapes, pairwise(self._ends.tolist()), strict=True)
         return [
             (int(counts[start]), counts[start + 1 : stop].reshape(shape))

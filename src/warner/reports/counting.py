@@ -59,11 +59,7 @@ def _count_bytes(values: np.ndarray, size: int) -> np.ndarray:
 
 
 def sum_bits(packed: np.ndarray, width: int) -> np.ndarray:
-    """How many of n packed reports set each bit.
-
-    >>> sum_bits(np.array([[0b10100000], [0b10000000]], dtype=np.uint8), 3).tolist()
-    [2, 0, 1]
-    """
+    """How many of n packed reports set each bit."""
     n, size = packed.shape
     if size > _COLUMNS:
         parts = (packed[:, start : start + _COLUMNS] for start in range(0, size, _COLUMNS))
@@ -151,11 +147,7 @@ def count_rows(rows: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def unique_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The different rows of an array of bytes, and the place of every row among them.
-
-    >>> unique_rows(np.array([[2, 1], [1, 9], [2, 1]], dtype=np.uint8))[1].tolist()
-    [1, 0, 1]
-    """
+    """The different rows of an array of bytes, and the place of every row among them."""
     n, width = rows.shape
     padded = np.zeros((n, -(-width // 8) * 8), dtype=np.uint8)
     padded[:, :width] = rows

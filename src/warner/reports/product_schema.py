@@ -35,13 +35,7 @@ _INDICATORS = 2**28  # bytes of indicators that are held at a time
 
 
 def n_cells(parts: Mapping[str, ReportSchema], ways: int) -> int:
-    """The number of counts in the tables of all subsets of ``ways`` attributes.
-
-    >>> from warner.reports.schema import IntegerColumns
-    >>> parts = {name: IntegerColumns(("report",), (rows,)) for name, rows in zip("abc", (2, 3, 4))}
-    >>> [n_cells(parts, ways) for ways in (1, 2, 3)]
-    [9, 26, 24]
-    """
+    """The number of counts in the tables of all subsets of ``ways`` attributes."""
     # The elementary symmetric polynomial of degree ``ways`` of the attributes' numbers of rows.
     sums = [1] + [0] * ways
     for schema in parts.values():
@@ -80,10 +74,7 @@ def marginal_tables(
     ways: int,
     repeats: np.ndarray | None = None,
 ) -> np.ndarray:
-    """The tables of all subsets of ``ways`` attributes, counted from reports.
-
-    Shapes: repeats (n,).
-    """
+    """The tables of all subsets of ``ways`` attributes, counted from reports, (n,) times each."""
     widths = sum(schema.rows for schema in parts.values() if not schema.rows_are_reports)
     n = len(next(iter(next(iter(columns.values())).values())))
     blocks = list(in_blocks(n, _INDICATORS, widths)) if widths else []

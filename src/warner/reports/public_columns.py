@@ -109,13 +109,9 @@ class PublicColumn:
 
 @dataclass(frozen=True, eq=False)
 class ColumnsOfFile:
-    """The public columns of a report file, in whose order its reports are.
+    """The public columns of a report file or frame, in whose order its reports are.
 
-    Attributes:
-        source: the file, or a frame of it.
-        remedy: where to take columns from.
-        domains: {name: domain} of each column.
-        index: {name: (n,)} the indices of the values of the people.
+    ``remedy`` says where to take columns from. ``index`` has the indices (n,) of people's values.
     """
 
     source: str
@@ -242,10 +238,7 @@ def groups_of_codes(
     labels: Sequence[Sequence[Value]],
     codes: Sequence[np.ndarray],
 ) -> Groups:
-    """The groups of people whose values are numbered.
-
-    Shapes: codes (n,).
-    """
+    """The groups of n people whose values are numbered, (n,) codes for each column."""
     group = np.zeros(len(codes[0]), dtype=np.int64)
     used = np.zeros((1, 0), dtype=np.int64)  # the codes of each group so far
     for values, code in zip(labels, codes, strict=True):

@@ -209,10 +209,7 @@ class BitRule:
         return {i for i, _, _ in self.terms}
 
     def broken_by(self, packed: np.ndarray) -> np.ndarray:
-        """Which reports break the rule.
-
-        Returns (n,).
-        """
+        """Which reports (n,) break the rule."""
         ones = np.zeros(len(packed), dtype=np.int64)
         for whole, times in ((self.mask, 1), (self.heavy, self.times)):
             mask = whole.strip(b"\0")

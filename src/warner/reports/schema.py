@@ -176,10 +176,7 @@ class ReportSchema(ABC):
         """Which statistic of the reports a tally counts."""
 
     def total(self, columns: Mapping[str, np.ndarray], repeats: np.ndarray | None) -> np.ndarray:
-        """The counts of checked reports of all people together.
-
-        Shapes: repeats (n,).
-        """
+        """The counts of checked reports of all people together, (n,) times each."""
         raise NotImplementedError
 
     def table(self, rows: Rows) -> np.ndarray:
@@ -621,10 +618,7 @@ class DigitVector(_OneArray):
 
 
 def distinct(packed: np.ndarray, rows: Rows, kind: DistinctReports) -> Counted:
-    """The distinct reports of each group and how often each occurs.
-
-    Shapes: packed (n, bytes).
-    """
+    """The distinct ones of packed reports (n, bytes) in each group, and how often each occurs."""
     group = np.zeros(len(packed), dtype=np.int64) if rows.groups is None else rows.groups.place
     once = np.ones(len(packed), dtype=np.int64) if rows.repeats is None else rows.repeats
     places, reports, counts = count_rows_of_groups(group, packed, once)
@@ -632,10 +626,7 @@ def distinct(packed: np.ndarray, rows: Rows, kind: DistinctReports) -> Counted:
 
 
 def refuse_reports(wrong: np.ndarray, rule: str, remedy: str = MADE_BY) -> None:
-    """Refuse reports of which any is wrong, with a message of the first such row and the rule.
-
-    Shapes: wrong (n,).
-    """
+    """Refuse reports of which any is wrong (n,), naming the first such row and the rule."""
     where = np.flatnonzero(wrong)
     if where.size:
         text = f"row {where[0]}: {rule}"
@@ -644,10 +635,7 @@ def refuse_reports(wrong: np.ndarray, rule: str, remedy: str = MADE_BY) -> None:
 
 
 def refuse_others(values: np.ndarray, size: int, what: str) -> None:
-    """Refuse reports that hold a number outside 0..size-1.
-
-    Shapes: values (n,) or (n, m).
-    """
+    """Refuse reports, (n,) or (n, m), that hold a number outside 0..size-1."""
     rule = WholeNumbers(size)
     if not rule.holds(values):
         wrong = np.any(rule.outside(values).reshape(len(values), -1), axis=1)
@@ -655,10 +643,7 @@ def refuse_others(values: np.ndarray, size: int, what: str) -> None:
 
 
 def columns_from(schema: ReportSchema, outputs: Any) -> dict[str, np.ndarray]:
-    """Foreign outputs as the typed columns of ``schema``, checked.
-
-    Shapes: outputs (n,).
-    """
+    """Foreign outputs of n people as the typed columns of ``schema``, checked."""
     columns = schema.parse(outputs)
     if len(next(iter(columns.values()))) == 0:
         raise EmptyError("outputs", "must not be empty", None, "Pass at least one report")

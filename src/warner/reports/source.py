@@ -65,11 +65,7 @@ class Batch(NamedTuple):
 
 @runtime_checkable
 class ReportSource(Protocol):
-    """Where the reports of one or more attributes stand.
-
-    Attributes:
-        n: the number of reports of each attribute; None where it is known at the end only.
-    """
+    """Where reports stand, and how many of each attribute; None where only the end tells."""
 
     @property
     def n(self) -> int | None: ...
@@ -84,10 +80,7 @@ class ReportSource(Protocol):
         """All reports, some rows at a time."""
 
     def locate(self, error: ReportError) -> Exception:
-        """The error of wrong reports that says where they stand: the file, the row.
-
-        The error says what is wrong. The source looks for the row, or names the file alone.
-        """
+        """The error of wrong reports that says where they stand: the file, and the row if known."""
 
 
 class Counted(Protocol):
@@ -114,24 +107,11 @@ def count(
     keep_reports: bool | None = False,
     progress: Progress | None = None,
 ) -> dict[str, Tally]:
-    """Count the reports of a source, of all people or of each group of people.
+    """{attribute: Tally} of the reports of a source, of all people or of each group of people.
 
-    Args:
-        mechanisms: {attribute: the mechanism that made its reports}. A mechanism of tuples may
-            stand for all attributes of the source together.
-        source: where the reports stand.
-        by: {public column: its domain or None}.
-        ways: the number of attributes of each marginal table, for tuples.
-        keep_reports: whether to keep the distinct reports of bits; None where each mechanism does
-            for the number of reports that the source states.
-        progress: called with (done, total) where the source knows how many reports it has.
-
-    Returns:
-        {attribute: Tally}.
-
-    Raises:
-        EmptyError: no reports.
-        ReportError: reports that the mechanism cannot have sent, as the source locates them.
+    A mechanism of tuples may stand for all attributes together, with marginal tables of ``ways`` of
+    them. ``keep_reports`` keeps distinct reports of bits; None where each mechanism does for the
+    number of reports that the source states. Wrong reports are a ReportError that says where.
     """
     public = by or {}
     keeps = dict.fromkeys(mechanisms, keep_reports)
@@ -245,11 +225,9 @@ class _SourceTable:
 
 
 def public_columns(by: Any, names: Sequence[str] | None = None) -> dict[str, Domain | None] | None:
-    """Public columns as {name: domain or None}; None where values are given instead of names.
+    """{name: domain or None} of public columns; None where values are given instead of names.
 
-    Args:
-        by: a name, several names, or {name: domain or None}.
-        names: the columns that there are; None where the source knows them.
+    ``names`` are the columns that there are; None where the source knows them.
     """
     if isinstance(by, Mapping) and not all(isinstance(of, Domain | None) for of in by.values()):
         return None

@@ -1364,9 +1364,7 @@ OF_TWO_ROUNDS = (
 def warn_of_unknown_rounds(tallies: Sequence[Tally], by: Sequence[str] = ()) -> None:
     """Warn of permanent reports that are added and may be of several rounds of the same people.
 
-    Args:
-        tallies: those that are added, group by group, or that were added before.
-        by: the public columns that make the groups; none for all that the tallies have.
+    ``by`` are the public columns that make the groups; none for all that the tallies have.
     """
     if _may_mix_rounds(tallies, by):
         text = (
@@ -1397,15 +1395,9 @@ def _may_mix_rounds(tallies: Sequence[Tally], by: Sequence[str] = ()) -> bool:
 def total_of_round(
     tallies: Mapping[str, Tally], of_rounds: Mapping[str, Domain], source: str
 ) -> dict[str, Tally]:
-    """The same {attribute: tally}, of the one round in a column by which people were counted.
+    """{attribute: tally} of the one round in columns ``of_rounds`` by which people were counted.
 
-    Args:
-        tallies: of a table, by its public columns and those of ``of_rounds``.
-        of_rounds: {name: domain} of the column that says the rounds.
-        source: the table, in messages.
-
-    Raises:
-        MismatchError: the table has several rounds of the same people.
+    Several rounds of the same people are a MismatchError.
     """
     (column,) = of_rounds
     one = next(iter(tallies.values()))

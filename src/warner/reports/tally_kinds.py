@@ -160,11 +160,7 @@ _PLAIN: dict[str, TallyKind] = {
 
 
 def tally_kind(name: str) -> TallyKind:
-    """The kind that a tally file calls ``name``.
-
-    >>> tally_kind("3-way")
-    MarginalTables(ways=3)
-    """
+    """The kind that a tally file calls ``name``."""
     if isinstance(name, str):
         if name in _PLAIN:
             return _PLAIN[name]
