@@ -440,10 +440,8 @@ _STEPS = 100  # a step is 1 % of the planned people, where that is more
 class Tokens:
     """Where and for what people exchange their codes, see ``warner.collector.tokens``.
 
-    Attributes:
-        issuer: the address of the issuer, whom devices ask for their tokens.
-        keys: its public keys, one for each block of questions that can be drawn.
-        wait: the most seconds that a report waits on a device; how long is drawn at random.
+    The ``issuer`` has one of the ``keys`` for each block of questions that can be drawn. A report
+    waits on a device for a time that is drawn at random, at most ``wait`` seconds.
     """
 
     issuer: str
