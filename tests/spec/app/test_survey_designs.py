@@ -515,4 +515,10 @@ def test_weighted_people_of_two_cards_are_estimated_together_and_apart(
     refused = run("estimate", "c.csv", "f.csv", *cards, "--weights", "w", ok=False).stderr
     assert "make a tally of each table with the study of its card" in refused
     run("report", "c.json", "f.json", "--short", "--weights", "w", "--by", "ward", "-o", "r.html")
-    assert "weighted by w" in Path("r.html").read_text(encoding="utf-8")
+    page = Path("r.html").read_text(encoding="utf-8")
+    # Of both files: a page of the first alone had 100 people in the north, beside 600 of all.
+    assert "weighted by w" in page and "north (200)" in page and "south (400)" in page
+    (data,) = json.loads(run(*command, "--by", "ward", "--json").stdout)
+    for row in data["shares"]:
+        share = f"{100 * row['estimate']:.1f} % ("
+        assert row["value"] == "no" or share in page.replace("\N{NO-BREAK SPACE}", " ")

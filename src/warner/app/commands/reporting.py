@@ -388,8 +388,7 @@ def _questions(
             inner = None if not inside else tuple(names or (str(result.attribute),))
             is_item = ticks and result.attribute in inside
             of = owner if is_item else ""
-            cells = None if settings.design is None else parts[0]
             of_groups = groups.get(owner, ())
-            drawn = () if cells is not None else parts
+            cells, drawn = ((), parts) if settings.design is None else (parts, ())
             questions.append(Question(result, settings, of_groups, inner, shown, of, cells, drawn))
     return questions, nobody

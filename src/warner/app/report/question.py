@@ -107,7 +107,7 @@ class Question:
     attributes: tuple[str, ...] | None = None
     shows_nonresponse: bool = False  # whether a report can show that its sender gave no answer
     items_of: str = ""  # the question of which people tick items, of which this is one; else ""
-    cells: Tally | None = None  # of a survey with a design, the tally by its columns and the groups
+    cells: Sequence[Tally] = ()  # of a survey with a design, the tallies by its columns and groups
     parts: Sequence[Tally] = ()  # of all people, one of each mechanism; () for those of the groups
 
     @property
@@ -490,12 +490,12 @@ class Question:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MethodWarning)
             how = self.settings.method, self.attributes
-            if self.cells is None:
+            if not self.cells:
                 return [
                     (label(key), estimate(one_or_all(tallies), *how))
                     for key, tallies in steps(listed, "estimating groups")
                 ]
-            of_all = estimate(self.cells, *how, **self._survey)
+            of_all = estimate(one_or_all(self.cells), *how, **self._survey)
             return [(label(key), of_all[key]) for key, _ in listed]
 
     @cached_property
@@ -621,7 +621,7 @@ class Question:
             of = "mean"
         try:
             compared: Differences = compare_groups(
-                one_or_all(self.groups) if self.cells is None else self.cells,
+                one_or_all(self.cells or self.groups),
                 reference=self.settings.reference,
                 of=of,
                 level=self.settings.level,
