@@ -426,6 +426,13 @@ test("drawn_rounds.json: the device for Node.js draws once which questions it re
     await assert.rejects(
       send(answers, { collector: HERE, folder: "kept", block: 1 }), { code: "malformed", place: "block" },
     );
+    const { smokes, ...fewer } = answers;
+    for (let device = 0; device < 20; device += 1) { // also where the draw is of other questions
+      await assert.rejects(
+        send(fewer, { collector: HERE, folder: `kept-${device}` }),
+        { code: "bad_answer", place: "smokes", message: /has no answer/ },
+      );
+    }
   });
 });
 

@@ -12,7 +12,8 @@ import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, writ
 import { dirname, join } from "node:path";
 import { refusalOf } from "../outbox.js";
 import {
-  Refusal, blockOfCode, blocks, body, checkNames, drawBlock, encode, nameOfDraw, programsOf, readSurvey, sample, seal,
+  Refusal, blockOfCode, blocks, body, checkNames, drawBlock, encode, given, nameOfDraw, programsOf, readSurvey, sample,
+  seal,
 } from "../warner.js";
 
 const TIMEOUT = 30_000; // milliseconds
@@ -92,7 +93,8 @@ async function replyOf(address, request, log) {
 /** The file with the bytes of this round, which are the same at each call. */
 async function fileOfRound(survey, folder, answers, settings) {
   checkNames(survey, answers);
-  for (const [name, answer] of Object.entries(answers)) encode(questionOf(survey, name), answer); // refuses a wrong one
+  // Whatever is drawn: else a program without an answer would fail on some devices alone.
+  for (const question of survey.questions) encode(questionOf(survey, question.name), given(question, answers));
   const file = join(folder, `${survey.study}.body`);
   if (existsSync(file)) return file; // each round is a study of its own
   const block = survey.program && await blockOfPerson(survey, settings.code, folder);
