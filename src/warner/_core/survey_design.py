@@ -259,7 +259,7 @@ class DrawnSample:
         return replace(self, **parts)
 
     def require_clusters(self, group: np.ndarray, labels: list[str]) -> None:
-        """Refuse groups (m,) of rows that lie in one cluster each: their sums do not vary at all."""
+        """Refuse groups (m,) of rows that lie in one cluster each: their sums do not vary."""
         if self.design.cluster is None or len(labels) < 2:
             return
         pairs = np.unique(np.stack([group, self.unit]), axis=1)

@@ -560,7 +560,7 @@ class Table(FrameSource, Hinting):
         return out.getvalue()
 
     def _fill(self, sheet: Any, first: int, for_papers: bool = False) -> int:
-        """Write the table into a sheet of Excel, for papers as articles print it; gives the next line."""
+        """Write the table into a sheet of Excel, for papers as articles print it; the next line."""
         bold = imported("openpyxl", "an Excel file").styles.Font(bold=True)
         columns, rows = self._columns, self.rows
         if for_papers:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -296,7 +297,7 @@ def _checked(column: Any, where: str, size: int) -> np.ndarray:
     return array
 
 
-def open_reports(path: str) -> ReportFile:
+def open_reports(path: str | os.PathLike[str]) -> ReportFile:
     """Read the header and the end of a report file.
 
     No mechanism is made from the header yet. ``open_reports(path).expected(mechanisms)`` compares
@@ -309,6 +310,10 @@ def open_reports(path: str) -> ReportFile:
         ArgumentError: a suffix of no format.
         FileError: no report file, or one that is truncated or was altered.
     """
+    if not isinstance(path, str | os.PathLike):
+        remedy = "Tally each file, and add the tallies with warner.reports.tally.merge"
+        raise ArgumentTypeError("path", "must be the name of one file", kind(path), remedy)
+    path = os.fspath(path)
     form = report_format(path)
     first, last = form.read_ends(path)
     head = _parsed(path, first, "has a beginning that cannot be read")
@@ -398,7 +403,7 @@ def _parsed(path: str, text: bytes, rule: str) -> Any:
     raise FileError(path, rule, None, AS_WRITTEN)
 
 
-def read_public(path: str) -> dict[str, list[Value]]:
+def read_public(path: str | os.PathLike[str]) -> dict[str, list[Value]]:
     """The values of the public columns of a report file, in the order of its reports.
 
     Args:
@@ -421,7 +426,7 @@ def read_public(path: str) -> dict[str, list[Value]]:
     }
 
 
-def read_reports(path: str) -> dict[str, Reports]:
+def read_reports(path: str | os.PathLike[str]) -> dict[str, Reports]:
     """All reports of a file in memory, checked as :func:`warner.io.tally_file` checks them.
 
     The public columns of the file are read by :func:`read_public`. Columns from elsewhere, such as
@@ -447,16 +452,16 @@ def read_reports(path: str) -> dict[str, Reports]:
     if not columns or len(next(iter(columns.values()))) != file.n:
         raise file.wrong_number()
     reports = {}
-    remedy = f"Use the columns of warner.io.read_public({path!r})"
+    remedy = f"Use the columns of warner.io.read_public({file.path!r})"
     index = {name: columns[name] for name in file.public}
-    public = ColumnsOfFile(path, remedy, file.public, index)
+    public = ColumnsOfFile(file.path, remedy, file.public, index)
     for attribute, mechanism in file.mechanisms.items():
         own_columns = from_file(attribute, mechanism.schema, columns)
         reports[attribute] = Reports(mechanism.header, own_columns, file.simulation, file=public)
         try:
             mechanism.schema.check(own_columns)
         except ReportError as error:
-            raise ReportError(f"{path}: {error}") from None
+            raise ReportError(f"{file.path}: {error}") from None
     return reports
 
 
@@ -468,7 +473,7 @@ _QUERIES = 2**10  # file columns that are counted one by one; more are counted i
 
 
 def tally_file(
-    path: str | ReportFile,
+    path: str | os.PathLike[str] | ReportFile,
     by: Sequence[str] = (),
     *,
     progress: Progress | None = None,

@@ -359,7 +359,11 @@ class Coefficients(Tabular):
             level: coverage of the intervals, in [0.5, 1).
         """
         word = "Status" if self.status.is_final else "WARNING"
-        sentences = [*self._sentences(level), f"{word}: {self.status.value}.{self._farthest}"]
+        baselines = [f"{name} {label}" for name, label in self.design.baselines.items()]
+        with_these = f"Other labels are compared with {series(baselines, 'and')}."
+        compared = [with_these] * bool(baselines)
+        status = f"{word}: {self.status.value}.{self._farthest}"
+        sentences = [*compared, *self._sentences(level), status]
         sentences += [*self.doubts, *([FOLLOWED] if self.on_paper else [])]
         rows = [{**row, _NAMED: column_in_words(row["covariate"])} for row in self.rows(level)]
         interval = f"{100 * level:.4g} % interval"

@@ -52,6 +52,13 @@ def test_values_come_back_as_they_are_declared(name: str, tmp_path: Path) -> Non
     assert again.columns["report"].tolist() == reports.columns["report"].tolist()
     by = io.tally_file(path, list(public))["a"]
     assert by == COIN.tally(reports, public) and len(by) == 4
+    # A path of pathlib is a name as well, and several files are no file.
+    assert io.read_public(Path(path)) == io.read_public(path)
+    assert io.tally_file(Path(path), list(public))["a"] == by
+    of_path = io.read_reports(Path(path))["a"]
+    assert of_path.columns["report"].tolist() == again.columns["report"].tolist()
+    with pytest.raises(ArgumentTypeError, match="path: must be the name of one file; got a list"):
+        io.tally_file([path])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", BOTH)
