@@ -98,6 +98,7 @@ from warner.results.solution import Solution
 from warner.results.summaries import Quantile, cumulative_on
 from warner.results.tables import (
     FOLLOWED,
+    PEOPLE,
     has_paper,
     in_words,
     index_of_yes,
@@ -347,6 +348,8 @@ class Differences(Tabular):
             self._about_bounds,
             self._about_left_out,
             self.about_test,
+            # Else they are for the population, as of most tables in which differences stand.
+            f"The intervals and p are for {PEOPLE[self.target]}." * (self.target == "respondents"),
             f"WARNING: {self.doubt}" if self.doubt else self.hint,
             FOLLOWED if self.on_paper else "",
         ]

@@ -422,7 +422,9 @@ def test_tests_without_any_noise_are_sure_either_way() -> None:
     for pair, p in (((every, some), 0.0), ((every, again), 1.0)):
         ways: list[tuple[Any, ...]] = [({"x": pair[0], "y": pair[1]},), tuple(map(estimate, pair))]
         for groups in ways:
-            assert compare_groups(*groups, target="respondents").test.p_value == pytest.approx(p)
+            of_these = compare_groups(*groups, target="respondents")
+            assert of_these.test.p_value == pytest.approx(p)
+            assert "are for these respondents." in " ".join(str(of_these).split())
             drawn_people = compare_groups(*groups).test.p_value
             assert drawn_people == pytest.approx(1) if p else 0.01 < drawn_people < 0.1
 
