@@ -139,7 +139,7 @@ def groups_shown(
                 {**with_figures(row), "attribute": _with_measure(row)}
                 for row in estimate_rows(result, level, target, kind)
             ]
-            own_rows = marked(own_rows)
+            own_rows = marked(own_rows, result.domain)
         if not chosen and result.interval_kind(target, kind) == "none":
             own_rows, is_bounded = [{**row, "limits": "none"} for row in own_rows], False
         rows += [{"mark": "", **by, **row, "reports": result.n} for row in own_rows]

@@ -152,6 +152,13 @@ def bands_of(domain: Domain) -> tuple[Named, ...]:
     return tuple(Named("between", (low, high)) for low, high, _ in bands(domain.answered))
 
 
+def bins_in_words(domain: Domain) -> dict[Any, str]:
+    """{middle of a bin: "0 to 50"}, of few bins; {} of all other values, which are their names."""
+    if domain.edges is None or len(domain.labels) > _MOST_BANDS:
+        return {}
+    return dict(zip(domain.labels, (name for _, _, name in bands(domain)), strict=True))
+
+
 def bands(domain: Domain) -> list[tuple[float, float, str]]:
     """At most 12 bands of the numbers of a domain, with limits that are round.
 

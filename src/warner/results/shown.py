@@ -11,7 +11,7 @@ import numpy as np
 from warner import estimators
 from warner._core.table import Column, Table, as_text
 from warner._core.text import lead, visible
-from warner.domains import Items
+from warner.domains import Domain, Items
 from warner.estimators.base import Status
 from warner.results.conditional import key_rows, those_who_answered
 from warner.results.intervals import (
@@ -29,6 +29,7 @@ from warner.results.named_summaries import (
     applicable,
     bands,
     bands_of,
+    bins_in_words,
     has_bands,
     may_be_codes,
     parse,
@@ -242,7 +243,7 @@ def blocks(
         rows = band_rows(result, level, target, kind)
         notes = [about_bands(result, all_rows)]
     else:
-        every = marked(rows_of_shares(result, level, target, kind))
+        every = marked(rows_of_shares(result, level, target, kind), result.domain)
         # Nobody reads hundreds of combinations.
         listed = min(most, _MOST_SHOWN) if result.domain.attributes else most
         about = _about_single_values(result) if top is not None and is_by_bands(result) else ""
@@ -315,13 +316,18 @@ def _counted(result: Solution) -> str | None:
     return f"{whose} (about)" if counts_people(result.data) else None
 
 
-def marked(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def marked(rows: Sequence[Mapping[str, Any]], domain: Domain | None = None) -> list[dict[str, Any]]:
     """Rows with their values as texts, and a mark where the value's own reports exclude a share."""
+    bins = {} if domain is None else bins_in_words(domain.answered)
+
+    def text(value: Any) -> str:
+        # Combinations stand without names, and numbers with all digits.
+        return name_of(value) if isinstance(value, dict) else bins.get(value) or as_text(value)
+
     return [
         {
             **row,
-            # Combinations stand without names, and numbers with all digits.
-            "value": (name_of if isinstance(row["value"], dict) else as_text)(row["value"]),
+            "value": text(row["value"]),
             "mark": "*" * (row.get("shrunk_from") is not None),
         }
         for row in rows

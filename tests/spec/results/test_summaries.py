@@ -607,3 +607,13 @@ def test_bands_of_numbers_promise_no_more_than_they_keep() -> None:
     rule = "truth: must name values of the question; got '0 to 5'"
     with pytest.raises(warner.errors.ArgumentError, match=rule):
         result.plot(truth={"0 to 5": 0.5})  # type: ignore[arg-type]
+
+
+def test_few_bins_are_printed_by_their_limits_and_given_by_their_middles() -> None:
+    """Rejects "25" for the bin from 0 to 50, which a reader takes for an answer."""
+    device = RandomizedResponse(Interval(0, 600, bins=12), 2.0)
+    rng = np.random.default_rng(3)
+    result = estimate(device.tally(device.randomize([10.0] * 600 + [520.0] * 400, rng)))
+    printed = str(result)
+    assert "\n0 to 50 " in printed and "\n550 to 600 " in printed and "25.0" not in printed
+    assert [row["value"] for row in result.rows()[:2]] == [25.0, 75.0]
