@@ -103,8 +103,8 @@ def _as_width(context: click.Context, _: click.Parameter, margin: float | None) 
     "with the best way of randomising that protects people as much. Repeat the option to "
     "compare several designs. If you leave out the chances, as in crosswise, the command "
     "chooses the chances that protect most and still make intervals as narrow as --width says. "
-    f"In place of a design, {series([*BY_DEVICE], 'or')} lists designs that are usual with this "
-    "draw.",
+    "To see the designs that are usual with a device, write its name: "
+    f"{series([*BY_DEVICE], 'or')}.",
 )
 @click.option(
     "--people",
