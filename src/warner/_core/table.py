@@ -400,6 +400,12 @@ class Table(FrameSource, Hinting):
         mark = ["The reports are simulated."] if self.simulated and "simulated" not in said else []
         return [*mark, *self.notes]
 
+    @property
+    def _in_notes(self) -> list[str]:
+        """The sentences of papers: what the summary in the table says is not said again."""
+        said = {f"{name}: {text}." for name, text in self.summary}
+        return [sentence for sentence in self._sentences if sentence not in said]
+
     def _cells(self, rows: Sequence[Row], of_points: int = 0) -> dict[Column, list[str]]:
         """The cells of each column; a share has the decimals of the interval beside it."""
         intervals = {c.unit: c for c in self._columns if c.ends is not None and c.is_number}
@@ -659,7 +665,7 @@ class Table(FrameSource, Hinting):
         head, *body = [" & ".join(map(latex_text, line)) + r" \\" for line in lines]
         begin = rf"\begin{{tabular}}{{{sides}}}"
         needed = r"This table needs \usepackage{booktabs}."
-        about = [self.title, *self._sentences, left_out, needed]
+        about = [self.title, *self._in_notes, left_out, needed]
         comments = [f"% {visible(text)}" for text in about if text]
         # Across all columns: a name in the first one would make it as wide as the name.
         below = [
@@ -695,7 +701,7 @@ class Table(FrameSource, Hinting):
         ]
         above = [f"#strong({_typst_text(self.title)})"] if self.title else []
         below = [f"// {visible(left_out)}"] if left_out else []
-        below += [f"#par({_typst_text(_with_minus(note))})" for note in self._sentences]
+        below += [f"#par({_typst_text(_with_minus(note))})" for note in self._in_notes]
         return "\n".join([*above, *table, *below])
 
     @with_hints
@@ -717,7 +723,7 @@ class Table(FrameSource, Hinting):
         below = [
             f'<tr><td colspan="{len(columns)}">{html.text(line)}</td></tr>' for line in summary
         ]
-        notes = [_with_minus(visible(note)) for note in [*self._sentences, left_out] if note]
+        notes = [_with_minus(visible(note)) for note in [*self._in_notes, left_out] if note]
         return Markup(
             "\n".join(
                 [

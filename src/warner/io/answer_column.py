@@ -67,9 +67,7 @@ class AnswerColumn:
             if missing.numbers:
                 texts, spelled = as_whole(texts, self.decimal_comma), as_whole(spelled)
             listed = pc.is_in(texts, value_set=spelled)
-        elif missing.numbers and (
-            pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
-        ):
+        elif missing.numbers and _is_number(column):
             numbers = pa.array(missing.numbers, pa.float64())
             listed = pc.is_in(pc.cast(column, pa.float64(), safe=False), value_set=numbers)
         else:
@@ -293,6 +291,10 @@ def _plain(column: pa.Array) -> pa.Array:
 
 def _is_text(column: pa.Array) -> bool:
     return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
+
+
+def _is_number(column: pa.Array) -> bool:
+    return bool(pa.types.is_integer(column.type) or pa.types.is_floating(column.type))
 
 
 def as_whole(column: pa.Array, comma: bool = False) -> pa.Array:

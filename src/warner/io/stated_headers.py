@@ -90,9 +90,7 @@ def codes_in_words(mechanisms: Mapping[str, Mechanism]) -> str:
     mechanisms = {
         name if one is mechanism else inner if len(mechanisms) == 1 else f"{name}.{inner}": one
         for name, mechanism in mechanisms.items()
-        for inner, one in (
-            mechanism.parts if isinstance(mechanism, PerAttribute) else {"": mechanism}
-        ).items()
+        for inner, one in _questions(mechanism).items()
     }
     for name, mechanism in list(mechanisms.items())[:_ATTRIBUTES]:
         domains = mechanism.attribute_domains or {"": mechanism.domain}
@@ -111,6 +109,11 @@ def codes_in_words(mechanisms: Mapping[str, Mechanism]) -> str:
         listed.append(of_name + text + (f", where {'; '.join(orders)}" if orders else ""))
     more = len(mechanisms) - _ATTRIBUTES
     return "; ".join([*listed, *([f"and {more} more"] if more > 0 else [])])
+
+
+def _questions(mechanism: Mechanism) -> Mapping[str, Mechanism]:
+    """The mechanisms of several questions that are asked together, or of one."""
+    return mechanism.parts if isinstance(mechanism, PerAttribute) else {"": mechanism}
 
 
 def listed_codes(words: Sequence[Any]) -> str:

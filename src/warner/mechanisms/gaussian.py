@@ -185,13 +185,7 @@ class Gaussian(Numeric):
         self.represents_interval = domain.is_binned
         ((low, high), *_) = domain.ends
         self._span = high - low
-        far = (
-            self._span
-            if domain.is_numeric
-            else math.sqrt(
-                max(float(((domain.points - p) ** 2).sum(1).max()) for p in domain.points)
-            )
-        )
+        far = self._span if domain.is_numeric else _diameter(domain.points)
         least = far * calibrate(self.requested, self.delta)
         if not math.isfinite(least):
             rule = (
@@ -423,6 +417,11 @@ def divergence(epsilon: float, sigma: float) -> float:
     near = (1 / (2 * sigma) - epsilon * sigma) / math.sqrt(2)
     far = (1 / (2 * sigma) + epsilon * sigma) / math.sqrt(2)
     return math.erfc(-near) / 2 - math.exp(epsilon) * math.erfc(far) / 2
+
+
+def _diameter(points: np.ndarray) -> float:
+    """The largest distance between two points."""
+    return math.sqrt(max(float(((points - point) ** 2).sum(axis=1).max()) for point in points))
 
 
 def _up(delta: float) -> float:

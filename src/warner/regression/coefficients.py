@@ -31,6 +31,7 @@ from warner.results.wald_tests import WaldTest
 _DEGREES = Column("degrees", "degrees of freedom", "number", 4)
 _EFFECT = replace(DESIGN_EFFECT, priority=3)
 NORMAL = np.array(np.inf)  # degrees of freedom of errors from very many independent people
+_COMPARED = "Compared with"
 _NAMED = "covariate in words"  # the key of a column as people read it
 _ODDS = ("odds_ratio", "odds_low", "odds_high")  # the keys of rows
 _BETWEEN_FACTORS = re.compile(r":(?![^\[]*\])")  # a colon outside brackets
@@ -359,10 +360,9 @@ class Coefficients(Tabular):
             level: coverage of the intervals, in [0.5, 1).
         """
         word = "Status" if self.status.is_final else "WARNING"
-        baselines = [f"{name} {label}" for name, label in self.design.baselines.items()]
-        with_these = f"Other labels are compared with {series(baselines, 'and')}."
-        compared = [with_these] * bool(baselines)
         status = f"{word}: {self.status.value}.{self._farthest}"
+        # Of numbers alone, the sentence on odds says all of it.
+        compared = self._compared if self.design.baselines else []
         sentences = [*compared, *self._sentences(level), status]
         sentences += [*self.doubts, *([FOLLOWED] if self.on_paper else [])]
         rows = [{**row, _NAMED: column_in_words(row["covariate"])} for row in self.rows(level)]
@@ -387,7 +387,7 @@ class Coefficients(Tabular):
         summary = [
             ("People", f"{self.n:,}"),
             *([] if columns[0].priority == 0 else [("Value", as_text(self.outcomes[0]))]),
-            *([("Compared with", self._baselines)] if self._baselines else []),
+            *([(_COMPARED, self._baselines)] if self._baselines else []),
             *([] if self.survey is None else [("Survey design", self.survey.text)]),
             ("Standard errors", self.errors),
             *([] if self._likelihood is None else [("Log-likelihood", f"{self._likelihood:.3f}")]),
@@ -448,7 +448,7 @@ class Coefficients(Tabular):
             reports_of(self.n, self.simulated),
             f"Lines: {100 * level:.4g} % intervals.",
             f"Filled dots: p below {1 - level:.3g}. Hollow dots: all others.",
-            *[f"Compared with: {self._baselines}."] * bool(self._baselines),
+            *self._compared,
             *self.doubts,
         ]
         drawn = [panel_of_forest(*each, measured, scale, none) for each in panels.items()]
@@ -527,7 +527,13 @@ class Coefficients(Tabular):
     @property
     def _baselines(self) -> str:
         """The same in words."""
-        return ", ".join(f"{name}: {label}" for name, label in self._compared_with.items())
+        named = [f"{name} {label}" for name, label in self._compared_with.items()]
+        return series(named, "and") if named else ""
+
+    @property
+    def _compared(self) -> list[str]:
+        """The same as a sentence, as the summary of a table in a paper has it; [] where none is."""
+        return [f"{_COMPARED}: {self._baselines}."] if self._baselines else []
 
     @property
     def _is_logit(self) -> bool:

@@ -451,7 +451,7 @@ class TwoByTwo:
 
         def loss(at: FloatArray) -> float:
             b = bound * math.tanh(at[1])
-            p, q = (1 / (1 + math.exp(min(max(-at[0] - s * b, -300.0), 300.0))) for s in (-1, 1))
+            p, q = (1 / (1 + math.exp(-_clipped(at[0] + s * b))) for s in (-1, 1))
             both = p * q + size * math.sqrt(p * (1 - p) * q * (1 - q))
             shares = np.array([[1 - p - q + both, q - both], [p - both, both]])
             likelihoods = (rows * np.maximum(shares, 0.0)).sum(axis=(1, 2))
@@ -481,3 +481,7 @@ def _phi(shares: FloatArray) -> float:
     p, q = float(shares[1].sum()), float(shares[:, 1].sum())
     spread = p * (1 - p) * q * (1 - q)
     return float((shares[1, 1] - p * q) / math.sqrt(spread)) if spread > 1e-20 else 0.0
+
+
+def _clipped(log: float) -> float:
+    return min(max(log, -300.0), 300.0)

@@ -1072,14 +1072,8 @@ def estimate(
     if not isinstance(tally, Tally | Mapping) and isinstance(tally, Iterable):
         tally = [*tally]
         warn_of_equal([each for each in tally if isinstance(each, Tally)])
-    is_name = isinstance(method, str) and method not in METHODS
-    if (
-        is_name
-        and isinstance(tally, Tally)
-        and method in from_header(tally.header).attribute_domains
-    ):
-        rule, remedy = "is the name of a question, not of a method", "Write attributes="
-        raise ArgumentError("method", rule, show(method), f"{remedy}{show(method)}")
+    if isinstance(method, str) and isinstance(tally, Tally):
+        _refuse_question(method, tally)
     named = None if method is None else estimator_of(method)
     survey = SurveyDesign.of(weights, cluster, strata)
     if survey is not None:
@@ -1129,6 +1123,13 @@ def estimate(
     question = question_of([tally] if isinstance(tally, Tally) else tally)
     name, is_joint = _name_of(attributes, question), _are_several(attributes)
     return replace(result, attribute=name, plausibility=plausible, is_joint=is_joint)
+
+
+def _refuse_question(method: str, tally: Tally) -> None:
+    """Refuse the name of a question in place of a method, as in ``estimate(tally, "smokes")``."""
+    if method in from_header(tally.header).attribute_domains and method not in METHODS:
+        rule, remedy = "is the name of a question, not of a method", "Write attributes="
+        raise ArgumentError("method", rule, show(method), f"{remedy}{show(method)}")
 
 
 def _are_several(attributes: str | Sequence[str] | None) -> bool:

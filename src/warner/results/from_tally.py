@@ -526,10 +526,13 @@ class GroupTable:
             raise ArgumentError("between", "must name two groups or more", show(groups), remedy)
         filled = [data for g in places if (data := self.parts[g]) is not None]
         whole, people = self.whole, sum(data.n for data in filled)
-        if all(data.channel is whole.channel for data in filled):
+        if self.cells is not None:
+            chosen = {self.keys[g] for g in places}
+            whole = self.cells.data_of(np.array([key in chosen for key in self.cells.keys]))
+        elif all(data.channel is whole.channel for data in filled):
             weights = sum(data.n * data.weights for data in filled) / max(people, 1)
             whole = replace(whole, n=people, weights=np.asarray(weights))
-        elif self.cells is None:
+        else:
             whole = side_by_side(filled)
         return replace(
             self,

@@ -135,10 +135,7 @@ def redistributed(
     size = tagged.untagged.size
     distributions = _background(background, tagged.tags)
     r = estimate.probabilities
-    mask = _not_sensitive(estimate, size)
-    base = np.where(mask, np.maximum(r[:size], 0.0), 0.0)
-    total = float(base.sum())
-    proportional = base / total if total > 1e-12 else mask / mask.sum()
+    proportional = _proportional(r[:size], _not_sensitive(estimate, size))
     matrix = np.concatenate([np.eye(size), np.zeros((size, len(tagged.tags)))], axis=1)
     for k, tag in enumerate(tagged.tags):
         matrix[:, size + k] = (
@@ -180,3 +177,10 @@ def _not_sensitive(estimate: Solution, size: int) -> np.ndarray:
         # Only the value itself makes the reports that support such a value.
         mask |= law.q[:size] == 0
     return mask if mask.any() else np.ones(size, dtype=bool)
+
+
+def _proportional(shares: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """The distribution (K,) in proportion to the positive shares of the masked values."""
+    base = np.where(mask, np.maximum(shares, 0.0), 0.0)
+    total = float(base.sum())
+    return base / total if total > 1e-12 else mask / mask.sum()

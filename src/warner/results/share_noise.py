@@ -186,7 +186,10 @@ def covariance_of(
         if starts is not None:
             of_value = np.repeat(np.arange(starts.size), np.diff(starts, append=shares.size))
             cells = (of_value[:, None] == np.arange(starts.size)).astype(np.float64)
-        of_shares = lambda one, at: covariance_of(replace(alone, channel=one), at, target, starts)
+
+        def of_shares(one: LikelihoodOperator, at: np.ndarray) -> np.ndarray:
+            return covariance_of(replace(alone, channel=one), at, target, starts)
+
         return data.n * data.survey.covariance(data.channel, of_shares, target, cells)
     if starts is None:
         covariance = data.channel.covariance(shares)

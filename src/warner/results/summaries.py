@@ -41,6 +41,7 @@ from warner._core.errors import (
 )
 from warner._core.names import explained
 from warner._core.progress import in_blocks
+from warner.channels import LikelihoodOperator
 from warner.domains import Domain
 from warner.estimators import LogSpline, SampleMean
 from warner.estimators.base import MeanFit
@@ -529,8 +530,11 @@ def _ratio(estimate: Solution, of: Linear, block: slice) -> Ratio:
     data = estimate.data
     alone = data.channel.variance_of(each, project(shares)) / estimate.n
     if data.survey is not None:
-        of_each = lambda channel, at: np.diag(channel.variance_of(each, at))
-        alone = data.survey.covariance(data.channel, of_each, "population", each).diagonal()
+
+        def of_shares(one: LikelihoodOperator, at: np.ndarray) -> np.ndarray:
+            return np.diag(one.variance_of(each, at))
+
+        alone = data.survey.covariance(data.channel, of_shares, "population", each).diagonal()
     # One person's reports are at most as dependent as copies of one.
     nn, ff, both = alone * estimate.reports_per_person
     nf = (both - nn - ff) / 2

@@ -263,15 +263,19 @@ def goodness_of_fit(
     alone = replace(data, survey=None)
     coordinates = Coordinates.of(expected, covariance_of(alone, expected))
     z = coordinates.to(data.channel.invert(data.weights)[None])[0]
-    even = np.full(expected.size, 1 / expected.size)
-    least = _IMPOSSIBLE * data.channel.matvec(even)
-    is_excluded = (data.weights[data.channel.matvec(expected) <= least] > 0).any()
-    statistic = np.inf if is_excluded else float(data.n * (z @ z))
+    statistic = np.inf if _excluded(data, expected) else float(data.n * (z @ z))
     name = "the shares are those given"
     if data.survey is None:
         return WaldTest.of(name, statistic, coordinates.rank, data.n)
     noise = coordinates.along(covariance_of(data, expected))
     return WaldTest.of_design(name, statistic, coordinates.rank, data.n, noise, data.degrees)
+
+
+def _excluded(data: LikelihoodData, shares: np.ndarray) -> bool:
+    """Whether some of the reports are impossible at these shares."""
+    even = np.full(shares.size, 1 / shares.size)
+    least = _IMPOSSIBLE * data.channel.matvec(even)
+    return bool((data.weights[data.channel.matvec(shares) <= least] > 0).any())
 
 
 def independence(

@@ -211,9 +211,12 @@ def test_errors_stand_at_80_columns_and_the_fit_below(
     assert below.startswith(
         f"{line}People: {N}}} \\\\\n{line}Value: yes}} \\\\\n{line}Compared with: "
     )
-    assert "Compared with: answer: no, ward of each person: east}" in below
+    assert "Compared with: answer no and ward of each person east}" in below
     assert f"{line}Wald test that no covariate makes a difference: chi-square " in below
     assert max(map(len, below.splitlines())) < len(line) + 80
+    # What stands in the table is not said again in the notes of a paper.
+    assert tex.read_text().count("Wald test that no covariate") == 1
+    assert tex.read_text().count("Compared with") == 1
     mixed = run("regress", "all.csv", "said ~ age", *design, "--random", "school").stdout
     assert "with 3 parameters" in " ".join(mixed.split())
 

@@ -37,6 +37,7 @@ from warner.errors import ArgumentError, ArgumentTypeError, MismatchError, Value
 from warner.estimators.base import LikelihoodData
 from warner.results import goodness_of_fit, trend
 from warner.results.estimate import Estimate
+from warner.results.from_tally import GroupTable
 from warner.results.intervals import normal_quantile
 from warner.results.ranks import ranks
 from warner.results.share_noise import variances_of
@@ -134,6 +135,9 @@ def test_two_groups_of_a_survey_differ_as_among_all_groups(name: str) -> None:
     assert survey is not None
     first = compare_groups(tally, between=[1, 2, 3], **design).rows()[1]
     assert first["reference_estimate"] == pytest.approx(survey.unbiased[1])
+    # All people of the groups that are named, also where several cards are weighted together.
+    table = GroupTable.surveyed(tally, SurveyDesign("weight"), "stratum")
+    assert table.only([2, 3]).whole.n == others.total().n < table.whole.n
 
 
 @pytest.mark.parametrize("name", DESIGNS)

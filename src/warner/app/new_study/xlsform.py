@@ -408,10 +408,13 @@ def limits_of(constraint: str, whole: bool = True) -> tuple[str, str] | None:
     highs: list[Decimal] = []
     for comparison in re.split(r"\band\b", constraint.replace("(", " ").replace(")", " ")):
         after, before = _AFTER.fullmatch(comparison.strip()), _BEFORE.fullmatch(comparison.strip())
-        if after is None and before is None:
+        if after is not None:
+            sign, bound = after[1], Decimal(after[2])
+        elif before is not None:
+            sign, bound = _TURNED[before[2]], Decimal(before[1])
+        else:
             return None
-        sign, number = after.groups() if after else (_TURNED[before[2]], before[1])  # type: ignore[index]
-        is_low, bound = sign.startswith(">"), Decimal(number)
+        is_low = sign.startswith(">")
         if whole:
             step = int(sign in ("<", ">") and bound % 1 == 0)
             bound = bound.to_integral_value("ROUND_CEILING" if is_low else "ROUND_FLOOR")

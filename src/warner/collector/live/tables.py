@@ -378,8 +378,8 @@ def about_intervals(view: LiveView) -> str:
         f"the planned number of about {_planned(view):,} reports{of_one}. With far fewer or far "
         "more reports, they are wider than necessary. An estimate lies in its interval, but not "
         'always in the middle. At the end, the commands "warner estimate" and "warner report" '
-        "usually give narrower intervals from the same counts. They are right if the time of the "
-        "end was fixed beforehand, also if you looked at this page before."
+        "usually give narrower intervals from the same counts. They hold if the time of the end "
+        "was fixed beforehand, even if you looked at this page before."
     )
     if view.fewest > 1:
         text += (
