@@ -204,7 +204,7 @@ class SurveyDesign:
 class DrawnSample:
     """The weights, clusters and strata of m rows of people.
 
-    ``weights`` says how much one person of each row counts: 1 on average, over all ``sizes`` people.
+    ``weights`` says how much one person of each row counts: 1 on average of all ``sizes`` people.
     Without clusters each row is a cluster, and ``drawn`` counts people of each stratum instead.
     ``doubt`` says to readers why the largest weight may be no weight; else it is "".
 
